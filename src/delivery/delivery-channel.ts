@@ -67,7 +67,7 @@ export const webhookChannel = (
     const common = { ...event, webhookUrl: url, ca: callbackCa ?? undefined };
     const { publicId: webhookId = '', format = 'standard', secret = null } = webhook ?? {};
     const body =
-      format === 'standard' || invoice === null
+      format === 'standard'
         ? content
         : invoiceDeliveryBody({ ...event, webhookId, content, invoice });
     const webhookSecrets = secret === null ? signingSecrets(event, world.now()) : [secret];

@@ -1,20 +1,22 @@
-// `deliver.ts DATABASE`: the dispatcher on a file, in a process that a test kills. It prints `idle`
+// `deliver.ts DATABASE [webhook]`: the dispatcher of callbacks on a file, or that of webhooks, in a
+// process that a test kills. It prints `idle`
 // when every pending callback is delivered and recorded. Each line of input, `FROM TO`, adds
 // callbacks with these ids; it prints `added` after their commit.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
+import { callbackChannel, webhookChannel } from '../../src/delivery/delivery-channel.ts';
 import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createNotifications } from '../../src/store/delivery/notification-queue.ts';
 import { createOutbox } from '../../src/store/delivery/outbox.ts';
+import { createWebhookQueue } from '../../src/store/delivery/webhook-queue.ts';
 import { openDatabase } from '../../src/store/file/database.ts';
 import { createFileState } from '../../src/store/file/file-state.ts';
 import { Catalog } from '../../src/store/wallets/catalog.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
-const [path = ''] = process.argv.slice(2);
+const [path = '', noun = 'callback'] = process.argv.slice(2);
 
 /** One system call, so a kill never truncates the output. */
 const print = (text: string): void => void writeSync(1, `${text}\n`);
@@ -24,7 +26,10 @@ async function deliver(): Promise<void> {
   const database = openDatabase({ path, create: false });
   const outbox = createOutbox(database);
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const channel = callbackChannel(outbox, { world, sender });
+  const channel =
+    noun === 'webhook'
+      ? webhookChannel(createWebhookQueue(database.orm), { world, sender })
+      : callbackChannel(outbox, { world, sender });
   const notifications = createNotifications(
     database.orm,
     new Catalog(database.orm, 'regtest'),

@@ -3,7 +3,9 @@
 
 import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
-import { deliveries } from '../../src/store/schema/delivery-schema.ts';
+import { deliveries, nextId } from '../../src/store/schema/delivery-schema.ts';
+import { orders } from '../../src/store/schema/order-schema.ts';
+import { webhooks } from '../../src/store/schema/schema.ts';
 import { openOwed } from '../delivery/owed.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -62,6 +64,73 @@ it(`${kills} kills lose no callback and repeat none more than once`, async () =>
   );
   // At least one kill fell between a response and its record.
   expect(twice).toBeGreaterThan(0);
+});
+
+const invoiceKills = 60;
+
+it(`${invoiceKills} kills change no order of the events of an invoice`, async () => {
+  const shop = await startReceiver();
+  whenOver(() => shop.close());
+  const owed = openOwed();
+  whenOver(owed.close);
+  const storeId = owed.addStore();
+  const { orm } = owed.database;
+  const webhook = { storeId, format: 'btcpay', url: shop.origin, events: '', secret: 's' } as const;
+  const { id: webhookId } = orm.insert(webhooks).values(webhook).returning().get();
+  const types = ['ReceivedPayment', 'Processing', 'PaymentSettled', 'Settled'] as const;
+  for (let kill = 0; kill < invoiceKills; kill += 1) {
+    owed.addPayment(storeId);
+    const addressId = kill + 1;
+    const publicId = `ord_${addressId}`;
+    const { id: orderId } = orm
+      .insert(orders)
+      .values({
+        ...{ publicId, storeId, addressId, amountSat: 1, quoteSeconds: 900, createdAt: 0 },
+        ...{ toleranceBasisPoints: 0, latePolicy: 'worth', status: 'paid', version: 1 },
+        fingerprint: '',
+      })
+      .returning()
+      .get();
+    for (const type of types) {
+      orm
+        .insert(deliveries)
+        .values({
+          ...{ channel: 'webhook', id: nextId('webhook'), storeId, webhookId, addressId, orderId },
+          ...{ eventId: `${publicId} ${type}`, type: `Invoice${type}`, state: 'owed' },
+          content: JSON.stringify({ type, invoiceId: publicId }),
+          ...{ createdAt: Date.now(), nextAttemptAt: Date.now() },
+        })
+        .run();
+    }
+    const before = shop.requests.length;
+    const child = startChild(program, owed.path, 'webhook');
+    await shop.waitFor(before + 1 + (kill % types.length));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * maxMs));
+    child.kill();
+    await child.ended;
+  }
+  const last = startChild(program, owed.path, 'webhook');
+  expect(await last.line()).toBe('idle');
+  last.kill();
+  await last.ended;
+  const received = Map.groupBy(
+    shop.requests.map(({ body = '' }) => JSON.parse(body)),
+    ({ invoiceId }) => invoiceId,
+  );
+  expect(received.size).toBe(invoiceKills);
+  for (const events of received.values()) {
+    expect([...new Set(events.map(({ type }) => type))]).toEqual(types);
+    // A repetition comes before the next event.
+    expect(events.map(({ type }) => types.indexOf(type))).toEqual(
+      events.map(({ type }) => types.indexOf(type)).sort(),
+    );
+    for (const type of types) {
+      const times = events.filter((each) => each.type === type);
+      expect(times.length).toBeLessThanOrEqual(2);
+      // One whose request never arrived is a repetition as well.
+      expect(times.slice(1).every(({ isRedelivery }) => isRedelivery)).toBe(true);
+    }
+  }
 });
 
 it('a kill changes no due time', async () => {

@@ -408,6 +408,16 @@ describe('the events of an invoice', () => {
     expect(hook.types()).toEqual(['Created', 'Invalid']);
   });
 
+  test('of an order that was made otherwise are sent as well', async () => {
+    const { app, hook, pay } = await opened();
+    const order = await app.order({ amount_sat: 40_000 });
+    await pay(order.id, 40_000);
+    expect(hook.types()).toEqual(['Created', 'ReceivedPayment', 'Processing']);
+    expect(hook.events()[0]).toMatchObject({
+      ...{ invoiceId: order.id, metadata: {}, webhookId: hook.id, isRedelivery: false },
+    });
+  });
+
   test('13: carry the metadata of now', async () => {
     const { ask, hook, invoice, pay } = await opened();
     const { id } = await invoice(sale);

@@ -65,12 +65,10 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = incoming;
     const headers = incoming.headers as ReceivedRequest['headers'];
-    const request = {
-      method,
-      url,
-      headers,
-      ...(method === 'POST' && { body: await bodyOf(incoming) }),
-    };
+    const body = method === 'POST' ? await bodyOf(incoming).catch(() => undefined) : undefined;
+    // The client was killed while it sent its request.
+    if (method === 'POST' && body === undefined) return;
+    const request = { method, url, headers, ...(body !== undefined && { body }) };
     requests.push(request);
     unanswered += 1;
     peak = Math.max(peak, unanswered);

@@ -81,10 +81,11 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
         createdAt: deliveries.createdAt,
         url,
         webhook: { publicId: webhooks.publicId, format: webhooks.format, secret: webhooks.secret },
+        // As SQL, because drizzle makes null of a group whose columns are all null.
         invoice: {
-          invoiceMetadata: orders.invoiceMetadata,
+          invoiceMetadata: sql<string | null>`${orders.invoiceMetadata}`,
           metadata: sql<string>`coalesce(${orders.metadata}, '{}')`,
-          reference: orders.reference,
+          reference: sql<string | null>`${orders.reference}`,
         },
         callbackCa: stores.callbackCa,
         webhookSecret: stores.webhookSecret,

@@ -78,7 +78,7 @@ describe('claiming', () => {
         storeId,
         receiverId: storeId,
         webhook: null,
-        invoice: null,
+        invoice: { invoiceMetadata: null, metadata: '{}', reference: null },
         eventId: eventId(callback),
         state: 'owed',
         type: null,
