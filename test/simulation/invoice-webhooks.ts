@@ -1,5 +1,6 @@
-// Webhooks in the format of BTCPay Server. Each request is checked on arrival. In the end, the order
-// of the events of each invoice is compared with the rules of the format, and with the file.
+// Webhooks in the format of BTCPay Server. Each request is checked on
+// arrival. In the end, the order of the events of each invoice is compared with the rules of
+// the format, and with the file.
 
 import { createHmac } from 'node:crypto';
 import SqliteDatabase from 'better-sqlite3';
