@@ -194,9 +194,34 @@ export function table(cells: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/** A list as text: its columns by their heads. */
+export interface TextList<Row> {
+  /** Printed if no row matches. */
+  readonly none: string;
+  readonly columns: Readonly<Record<string, (row: Row) => string | number | null>>;
+  /** The option that shows the page after this row. */
+  readonly next: (last: Row) => string;
+  /** A row as JSON; itself if this is left out. */
+  readonly json?: (row: Row) => unknown;
+}
+
 /**
- * One page of a list.
- * @param next the option that shows the next page; undefined for the last page
+ * Prints one page of a list.
+ * @param found one row more than the limit, if there are more
  */
-export const page = (cells: readonly (readonly string[])[], next: string | undefined): string =>
-  table(cells) + (next === undefined ? '' : `\n\nThere are more: ${next} shows the next page.`);
+export function printPage<Row>(
+  given: FileOptions & { readonly limit: number },
+  found: readonly Row[],
+  { none, columns, next, json = (row) => row }: TextList<Row>,
+): void {
+  const rows = found.slice(0, given.limit);
+  print(given, rows.map(json), () => {
+    const last = rows.at(-1);
+    if (last === undefined) return none;
+    const cells = Object.values(columns);
+    const lines = rows.map((row) => cells.map((cell) => String(cell(row) ?? '')));
+    const text = table([Object.keys(columns), ...lines]);
+    if (found.length === rows.length) return text;
+    return `${text}\n\nThere are more: ${next(last)} shows the next page.`;
+  });
+}

@@ -7,10 +7,10 @@ import type { AddressEntry, AddressFilter } from '../../store/wallets/address-vi
 import {
   type FileOptions,
   fileCommand,
-  page,
-  print,
+  printPage,
   rowId,
   seconds,
+  type TextList,
   wholeNumber,
   withStore,
 } from '../command.ts';
@@ -39,8 +39,8 @@ export function addressListCommand(): Command {
         const paid = state === undefined ? undefined : state === 'paid';
         const filter = { storeId, paid, beforeId, limit: limit + 1 };
         const found = findAddresses(records, filter);
-        const addresses = found.slice(0, limit).map((row) => describe(records, row));
-        print(given, addresses, () => render(addresses, found.length > addresses.length));
+        const addresses = found.map((row) => describe(records, row));
+        printPage(given, addresses, addressList);
       }),
     );
 }
@@ -72,19 +72,17 @@ function describe({ orderView }: Records, row: AddressEntry) {
   };
 }
 
-function render(addresses: readonly AddressAnswer[], hasMore: boolean): string {
-  if (addresses.length === 0) return 'No address matches.';
-  const lines = addresses.map((each) => [
-    String(each.id),
-    each.issued_at === null ? '-' : formatTime(each.issued_at * 1000),
-    each.store_id === null ? '-' : String(each.store_id),
-    String(each.wallet_id),
-    String(each.index),
-    each.paid ? 'yes' : 'no',
-    each.address,
-    each.order_id ?? '',
-  ]);
-  const head = ['id', 'issued', 'store', 'wallet', 'index', 'paid', 'address', 'order'];
-  const next = hasMore ? `--after ${addresses.at(-1)?.id}` : undefined;
-  return page([head, ...lines], next);
-}
+const addressList: TextList<AddressAnswer> = {
+  none: 'No address matches.',
+  columns: {
+    id: (each) => each.id,
+    issued: (each) => (each.issued_at === null ? '-' : formatTime(each.issued_at * 1000)),
+    store: (each) => each.store_id ?? '-',
+    wallet: (each) => each.wallet_id,
+    index: (each) => each.index,
+    paid: (each) => (each.paid ? 'yes' : 'no'),
+    address: (each) => each.address,
+    order: (each) => each.order_id,
+  },
+  next: ({ id }) => `--after ${id}`,
+};

@@ -9,7 +9,7 @@ import { deliveryWords, formatStatus } from '../../domain/order/state-words.ts';
 import { formatSat, formatTime } from '../../domain/text/format.ts';
 import type { AttemptRecord, AttemptRow } from '../../store/delivery/attempts.ts';
 import type { CallbackRow } from '../../store/delivery/callback-view.ts';
-import { page, seconds, table } from '../command.ts';
+import { seconds, type TextList, table } from '../command.ts';
 
 export const describe = (row: CallbackRow) => ({
   id: row.id,
@@ -69,24 +69,22 @@ export const describeTest = ({ row, facts, attempt, result }: SentTest, url: str
   ...result,
 });
 
-/** @param hasMore whether older callbacks match the filter too */
-export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
-  if (rows.length === 0) return 'No callback matches.';
-  const lines = rows.map((row) => [
-    String(row.id),
-    formatTime(row.createdAt),
-    String(row.storeId),
-    row.address,
-    String(row.valueSat),
-    formatStatus(row.status),
-    deliveryWords[row.state].text,
-    String(row.attemptCount),
-    [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
-  ]);
-  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'attempts', 'last'];
-  const next = hasMore ? `--before ${rows.at(-1)?.id}` : undefined;
-  return page([head, ...lines], next);
-}
+export const callbackList: TextList<CallbackRow> = {
+  none: 'No callback matches.',
+  columns: {
+    id: (row) => row.id,
+    created: (row) => formatTime(row.createdAt),
+    store: (row) => row.storeId,
+    address: (row) => row.address,
+    sat: (row) => row.valueSat,
+    status: (row) => formatStatus(row.status),
+    state: (row) => deliveryWords[row.state].text,
+    attempts: (row) => row.attemptCount,
+    last: (row) => [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
+  },
+  next: ({ id }) => `--before ${id}`,
+  json: describe,
+};
 
 const doubtText = (doubt: string | null): string =>
   doubt === null ? '' : `delivered, but the answer ${formatDoubt(doubt)}`;

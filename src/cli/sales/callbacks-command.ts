@@ -19,6 +19,7 @@ import {
   fileCommand,
   parseDuration,
   print,
+  printPage,
   recordChange,
   rowId,
   wholeNumber,
@@ -66,10 +67,7 @@ function listCommand(): Command {
         const until = olderThan === undefined ? undefined : world.now() - olderThan;
         const filter = { storeId, state, doubted, beforeId, since, until };
         const found = outbox.list({ ...filter, limit: limit + 1 });
-        const rows = found.slice(0, limit);
-        print(given, rows.map(text.describe), () =>
-          text.renderList(rows, found.length > rows.length),
-        );
+        printPage(given, found, text.callbackList);
       }),
     );
 }

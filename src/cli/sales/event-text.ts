@@ -7,7 +7,7 @@ import { deliveryWords } from '../../domain/order/state-words.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import type { AttemptRow } from '../../store/delivery/attempts.ts';
 import type { ListedEvent } from '../../store/delivery/event-view.ts';
-import { seconds, table } from '../command.ts';
+import { seconds, type TextList, table } from '../command.ts';
 import { attemptCountText, describeOutcome, readAttempt, renderOutcome } from './callback-text.ts';
 
 export const describe = (row: ListedEvent) => ({
@@ -23,24 +23,20 @@ export const describe = (row: ListedEvent) => ({
   last_reason: row.reason,
 });
 
-/** @param hasMore whether older events match the filter too */
-export function renderList(rows: readonly ListedEvent[], hasMore: boolean): string {
-  if (rows.length === 0) return 'No event matches.';
-  const lines = rows.map((row) => [
-    row.publicId,
-    formatTime(row.createdAt),
-    String(row.storeId),
-    row.type,
-    deliveryWords[row.state].text,
-    String(row.attemptCount),
-    row.reason ?? '',
-  ]);
-  const head = ['id', 'created', 'store', 'type', 'state', 'attempts', 'last'];
-  const more = hasMore
-    ? `\n\nThere are more: --before ${rows.at(-1)?.publicId} shows the next page.`
-    : '';
-  return `${table([head, ...lines])}${more}`;
-}
+export const eventList: TextList<ListedEvent> = {
+  none: 'No event matches.',
+  columns: {
+    id: (row) => row.publicId,
+    created: (row) => formatTime(row.createdAt),
+    store: (row) => row.storeId,
+    type: (row) => row.type,
+    state: (row) => deliveryWords[row.state].text,
+    attempts: (row) => row.attemptCount,
+    last: (row) => row.reason,
+  },
+  next: ({ publicId }) => `--before ${publicId}`,
+  json: describe,
+};
 
 /** The webhook URL of an event, or null if its store has none. */
 export const shownUrl = (webhookUrl: string | null, secrets: boolean): string | null =>

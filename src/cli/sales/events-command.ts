@@ -13,6 +13,7 @@ import {
   fileCommand,
   parseDuration,
   print,
+  printPage,
   recordChange,
   rowId,
   wholeNumber,
@@ -65,10 +66,7 @@ function listCommand(): Command {
           since: newerThan === undefined ? undefined : now - newerThan,
           until: olderThan === undefined ? undefined : now - olderThan,
         });
-        const rows = found.slice(0, limit);
-        print(given, rows.map(text.describe), () =>
-          text.renderList(rows, found.length > rows.length),
-        );
+        printPage(given, found, text.eventList);
       }),
     );
 }

@@ -2,24 +2,22 @@
 
 import type { LinkJson } from '../../domain/order/link-json.ts';
 import { formatTime } from '../../domain/text/format.ts';
-import { page, table } from '../command.ts';
+import { type TextList, table } from '../command.ts';
 
-/** @param hasMore whether older links match the filter too */
-export function renderLinks(links: readonly LinkJson[], hasMore: boolean): string {
-  if (links.length === 0) return 'There is no link.';
-  const lines = links.map((link) => [
-    link.id,
-    String(link.store_id),
-    link.title,
-    amountText(link),
-    link.view,
-    link.active ? 'on' : 'off',
-    String(link.order_count),
-    String(link.paid_count),
-  ]);
-  const head = ['id', 'store', 'title', 'amount', 'view', 'state', 'orders', 'paid'];
-  return page([head, ...lines], hasMore ? `--after ${links.at(-1)?.id}` : undefined);
-}
+export const linkList: TextList<LinkJson> = {
+  none: 'There is no link.',
+  columns: {
+    id: (link) => link.id,
+    store: (link) => link.store_id,
+    title: (link) => link.title,
+    amount: (link) => amountText(link),
+    view: (link) => link.view,
+    state: (link) => (link.active ? 'on' : 'off'),
+    orders: (link) => link.order_count,
+    paid: (link) => link.paid_count,
+  },
+  next: ({ id }) => `--after ${id}`,
+};
 
 export function renderLink(link: LinkJson): string {
   const { description, currency, most_orders: mostOrders } = link;

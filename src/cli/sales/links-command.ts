@@ -19,13 +19,14 @@ import {
   type FileOptions,
   fileCommand,
   print,
+  printPage,
   recordChange,
   rowId,
   wholeNumber,
   withStore,
   world,
 } from '../command.ts';
-import { renderLink, renderLinks } from './link-text.ts';
+import { linkList, renderLink } from './link-text.ts';
 
 export function linksCommand(): Command {
   return new Command('links')
@@ -66,8 +67,8 @@ function listCommand(): Command {
         const { store: storeId, after, limit } = given;
         const beforeId = after === undefined ? undefined : linkOf(records, after).id;
         const found = records.linkView.list({ storeId, beforeId, limit: limit + 1 });
-        const links = found.slice(0, limit).map((row) => records.linkView.json(row));
-        print(given, links, () => renderLinks(links, found.length > links.length));
+        const links = found.map((row) => records.linkView.json(row));
+        printPage(given, links, linkList);
       }),
     );
 }

@@ -3,7 +3,7 @@
 import type { OrderJson, PaymentJson } from '../../domain/order/order-json.ts';
 import { formatStatus, orderWords } from '../../domain/order/state-words.ts';
 import { formatTime } from '../../domain/text/format.ts';
-import { page, table } from '../command.ts';
+import { type TextList, table } from '../command.ts';
 
 const timeOf = (unixSeconds: number): string => formatTime(unixSeconds * 1000);
 
@@ -13,23 +13,20 @@ const priceOf = ({ amount, currency }: OrderJson): string | undefined =>
 const statusOf = ({ status, late }: OrderJson): string =>
   `${orderWords[status].text}${late ? ', late' : ''}`;
 
-/** @param hasMore whether older orders match the filter too */
-export function renderOrders(orders: readonly OrderJson[], hasMore: boolean): string {
-  if (orders.length === 0) return 'No order matches.';
-  const lines = orders.map((order) => [
-    order.id,
-    timeOf(order.created_at),
-    String(order.store_id),
-    statusOf(order),
-    priceOf(order) ?? '-',
-    String(order.amount_sat),
-    String(order.received_sat),
-    order.reference ?? '',
-  ]);
-  const head = ['id', 'created', 'store', 'status', 'price', 'sat', 'received sat', 'reference'];
-  const next = hasMore ? `--after ${orders.at(-1)?.id}` : undefined;
-  return page([head, ...lines], next);
-}
+export const orderList: TextList<OrderJson> = {
+  none: 'No order matches.',
+  columns: {
+    id: (order) => order.id,
+    created: (order) => timeOf(order.created_at),
+    store: (order) => order.store_id,
+    status: statusOf,
+    price: (order) => priceOf(order) ?? '-',
+    sat: (order) => order.amount_sat,
+    'received sat': (order) => order.received_sat,
+    reference: (order) => order.reference,
+  },
+  next: ({ id }) => `--after ${id}`,
+};
 
 export function renderOrder(order: OrderJson): string {
   const payments =

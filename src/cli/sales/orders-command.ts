@@ -15,13 +15,14 @@ import {
   parseDuration,
   parseTime,
   print,
+  printPage,
   recordChange,
   rowId,
   wholeNumber,
   withStore,
   world,
 } from '../command.ts';
-import { renderOrder, renderOrders } from './order-text.ts';
+import { orderList, renderOrder } from './order-text.ts';
 
 const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired', 'canceled'];
 
@@ -74,8 +75,8 @@ function listCommand(): Command {
         const filter = { storeId, status, reference, createdAfter, createdBefore, beforeId };
         const found = records.orderView.list({ ...filter, limit: limit + 1 });
         const now = world.now();
-        const orders = found.slice(0, limit).map((row) => records.orderView.json(row, now));
-        print(given, orders, () => renderOrders(orders, found.length > orders.length));
+        const orders = found.map((row) => records.orderView.json(row, now));
+        printPage(given, orders, orderList);
       }),
     );
 }

@@ -13,7 +13,7 @@ import type { CallbackStatus } from '../../domain/payment/payment.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { PaymentEntry } from '../../store/payments/payment-view.ts';
-import { page, table } from '../command.ts';
+import { type TextList, table } from '../command.ts';
 
 export type PaymentAnswer = ReturnType<typeof describe>;
 
@@ -70,24 +70,21 @@ function describe(entry: PaymentEntry, payment: PaymentJson, orderId: string | n
   };
 }
 
-/** @param hasMore whether older payments match the filter too */
-export function renderPayments(payments: readonly PaymentAnswer[], hasMore: boolean): string {
-  if (payments.length === 0) return 'No payment matches.';
-  const lines = payments.map((payment) => [
-    String(payment.id),
-    formatTime(payment.first_seen_at * 1000),
-    storeOf(payment),
-    payment.address,
-    String(payment.value_sat),
-    worthText(payment) ?? '-',
-    paymentWords[payment.state].text,
-    String(payment.confirmations),
-    payment.txid,
-  ]);
-  const head = ['id', 'first seen', 'store', 'address', 'sat', 'worth then', 'state'];
-  const next = hasMore ? `--after ${payments.at(-1)?.id}` : undefined;
-  return page([[...head, 'confirmations', 'txid'], ...lines], next);
-}
+export const paymentList: TextList<PaymentAnswer> = {
+  none: 'No payment matches.',
+  columns: {
+    id: (payment) => payment.id,
+    'first seen': (payment) => formatTime(payment.first_seen_at * 1000),
+    store: (payment) => storeOf(payment),
+    address: (payment) => payment.address,
+    sat: (payment) => payment.value_sat,
+    'worth then': (payment) => worthText(payment) ?? '-',
+    state: (payment) => paymentWords[payment.state].text,
+    confirmations: (payment) => payment.confirmations,
+    txid: (payment) => payment.txid,
+  },
+  next: ({ id }) => `--after ${id}`,
+};
 
 const storeOf = ({ store_id: storeId }: PaymentAnswer): string =>
   storeId === null ? '-' : String(storeId);

@@ -11,12 +11,13 @@ import {
   fileCommand,
   parseTime,
   print,
+  printPage,
   rowId,
   wholeNumber,
   withStore,
   world,
 } from '../command.ts';
-import { describePayments, renderPayment, renderPayments } from './payment-text.ts';
+import { describePayments, paymentList, renderPayment } from './payment-text.ts';
 import { exportCommand } from './payments-export-command.ts';
 
 const states: readonly PaymentState[] = [
@@ -77,8 +78,7 @@ function listCommand(): Command {
           scripthash: script && scripthash(script),
           limit: limit + 1,
         });
-        const payments = describePayments(records, found.slice(0, limit), world.now());
-        print(given, payments, () => renderPayments(payments, found.length > payments.length));
+        printPage(given, describePayments(records, found, world.now()), paymentList);
       }),
     );
 }

@@ -8,12 +8,10 @@ import { Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { Layout, Table } from '../../parts/layout.tsx';
 import {
-  Count,
   Empty,
-  ExportLink,
   FilterForm,
   FilterSelect,
-  Pager,
+  ListFoot,
   queryChoice,
   queryNumber,
   queryStore,
@@ -59,15 +57,14 @@ function addressesMarkup(request: PageRequest) {
           Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.
         </Empty>
       ) : null}
-      <div class="under">
-        {goesOnAt === undefined ? (
-          <Count request={request} rows={rows} noun="address" plural="addresses" />
-        ) : null}
-        <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
-        {rows.length === 0 && goesOnAt === undefined ? null : (
-          <ExportLink request={request} path={here} />
-        )}
-      </div>
+      <ListFoot
+        request={request}
+        rows={rows}
+        goesOnAt={goesOnAt}
+        noun="address"
+        plural="addresses"
+        path={here}
+      />
     </Layout>
   );
 }
