@@ -174,10 +174,6 @@ export function parseTime(text: string): number {
   );
 }
 
-/** Unix seconds, the times of JSON answers. */
-export const seconds = (epochMs: number | null): number | null =>
-  epochMs === null ? null : Math.floor(epochMs / 1000);
-
 /** Text in columns, for a terminal. A cell of untrusted text stays one line. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => plainText(cell)));

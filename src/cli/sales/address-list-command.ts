@@ -4,12 +4,12 @@ import { type Command, Option } from 'commander';
 import { formatTime } from '../../domain/text/format.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { AddressEntry, AddressFilter } from '../../store/wallets/address-view.ts';
+import { addressFields, jsonOf } from '../../web/list-fields.ts';
 import {
   type FileOptions,
   fileCommand,
   printPage,
   rowId,
-  seconds,
   type TextList,
   wholeNumber,
   withStore,
@@ -38,9 +38,7 @@ export function addressListCommand(): Command {
         const { store: storeId, state, after: beforeId, limit } = given;
         const paid = state === undefined ? undefined : state === 'paid';
         const filter = { storeId, paid, beforeId, limit: limit + 1 };
-        const found = findAddresses(records, filter);
-        const addresses = found.map((row) => describe(records, row));
-        printPage(given, addresses, addressList);
+        printPage(given, findAddresses(records, filter), addressList(records));
       }),
     );
 }
@@ -57,32 +55,21 @@ function findAddresses({ addressView }: Records, filter: AddressFilter): Address
   return found;
 }
 
-type AddressAnswer = ReturnType<typeof describe>;
-
-function describe({ orderView }: Records, row: AddressEntry) {
+function addressList({ orderView }: Records): TextList<AddressEntry> {
+  const fields = addressFields(orderView);
   return {
-    id: row.id,
-    address: row.address,
-    store_id: row.storeId,
-    wallet_id: row.walletId,
-    index: row.derivationIndex,
-    order_id: row.orderId === null ? null : (orderView.byAddressId(row.id)?.publicId ?? null),
-    paid: row.isPaid,
-    issued_at: seconds(row.issuedAt),
+    none: 'No address matches.',
+    columns: {
+      id: fields.id,
+      issued: (row) => (row.issuedAt === null ? '-' : formatTime(row.issuedAt)),
+      store: (row) => row.storeId ?? '-',
+      wallet: fields.wallet_id,
+      index: fields.index,
+      paid: (row) => (row.isPaid ? 'yes' : 'no'),
+      address: fields.address,
+      order: fields.order_id,
+    },
+    next: ({ id }) => `--after ${id}`,
+    json: (row) => jsonOf(fields, row),
   };
 }
-
-const addressList: TextList<AddressAnswer> = {
-  none: 'No address matches.',
-  columns: {
-    id: (each) => each.id,
-    issued: (each) => (each.issued_at === null ? '-' : formatTime(each.issued_at * 1000)),
-    store: (each) => each.store_id ?? '-',
-    wallet: (each) => each.wallet_id,
-    index: (each) => each.index,
-    paid: (each) => (each.paid ? 'yes' : 'no'),
-    address: (each) => each.address,
-    order: (each) => each.order_id,
-  },
-  next: ({ id }) => `--after ${id}`,
-};

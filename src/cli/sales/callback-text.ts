@@ -1,6 +1,7 @@
 // Callbacks and their attempts as JSON and as text for a terminal. URLs are redacted unless the
 // caller asks for their secrets.
 
+import type { Attempt } from '../../delivery/sender.ts';
 import type { SentTest } from '../../delivery/test-callback.ts';
 import { callbackTarget, redactedTarget } from '../../domain/delivery/callback.ts';
 import { doubtAdvice, formatDoubt } from '../../domain/delivery/callback-answer.ts';
@@ -9,30 +10,14 @@ import { deliveryWords, formatStatus } from '../../domain/order/state-words.ts';
 import { formatSat, formatTime } from '../../domain/text/format.ts';
 import type { AttemptRecord, AttemptRow } from '../../store/delivery/attempts.ts';
 import type { CallbackRow } from '../../store/delivery/callback-view.ts';
-import { seconds, type TextList, table } from '../command.ts';
+import { callbackFields, jsonOf } from '../../web/list-fields.ts';
+import { type TextList, table } from '../command.ts';
 
-export const describe = (row: CallbackRow) => ({
-  id: row.id,
-  event_id: row.eventId,
-  store_id: row.storeId,
-  addr: row.address,
-  txid: row.txid,
-  value: row.valueSat,
-  status: row.status,
-  state: row.state,
-  attempts: row.attemptCount,
-  created_at: seconds(row.createdAt),
-  next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
-  confirm_at: seconds(row.confirmAt),
-  settled_at: seconds(row.settledAt),
-  last_outcome: row.outcome,
-  last_reason: row.reason,
-  last_doubt: row.doubt,
-});
+export const describe = (row: CallbackRow) => jsonOf(callbackFields, row);
 
 type AttemptView = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
 
-export const readAttempt = (row: AttemptRow): AttemptView => ({
+const readAttempt = (row: AttemptRow): AttemptView => ({
   ...row,
   phases: JSON.parse(row.phases) as AttemptRecord['phases'],
 });
@@ -110,11 +95,11 @@ export function renderCallback(
     ['attempts', attemptCountText(row.attemptCount, attempts.length)],
     ...(row.doubt === null ? [] : [['advice', doubtAdvice(row.doubt)]]),
   ]);
-  const log = attempts.map(
-    (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
-  );
-  return [facts, ...log].join('\n');
+  return [facts, ...attemptLog(attempts)].join('\n');
 }
+
+export const attemptLog = (attempts: readonly AttemptRow[]): string[] =>
+  attempts.map((made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`);
 
 export const attemptCountText = (made: number, shown: number): string =>
   made === shown ? String(made) : `${made}, the oldest ${made - shown} are no longer recorded`;
@@ -132,17 +117,15 @@ export function renderOutcome(made: AttemptView): string {
   return table(lines);
 }
 
+export const headerLines = ({ request }: Pick<Attempt, 'request'>): string =>
+  table(Object.entries(request?.headers ?? {}).map(([name, value]) => ['', name, value]));
+
 export function renderTest(sent: SentTest, url: string): string {
   const { attempt, result } = sent;
-  const headers = Object.entries(attempt.request?.headers ?? {}).map(([name, value]) => [
-    '',
-    name,
-    value,
-  ]);
   return [
     ...(sent.hasOrder ? [paymentText(sent), ''] : []),
     `GET ${url}`,
-    ...(headers.length > 0 ? [table(headers)] : []),
+    ...(attempt.request === null ? [] : [headerLines(attempt)]),
     renderOutcome(attempt),
     ...(result.meaning === null ? [] : [table([['', 'verdict', result.meaning]])]),
   ].join('\n');

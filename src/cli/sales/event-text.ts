@@ -7,21 +7,17 @@ import { deliveryWords } from '../../domain/order/state-words.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import type { AttemptRow } from '../../store/delivery/attempts.ts';
 import type { ListedEvent } from '../../store/delivery/event-view.ts';
-import { seconds, type TextList, table } from '../command.ts';
-import { attemptCountText, describeOutcome, readAttempt, renderOutcome } from './callback-text.ts';
+import { eventFields, jsonOf } from '../../web/list-fields.ts';
+import { type TextList, table } from '../command.ts';
+import {
+  attemptCountText,
+  attemptLog,
+  describeOutcome,
+  headerLines,
+  renderOutcome,
+} from './callback-text.ts';
 
-export const describe = (row: ListedEvent) => ({
-  id: row.publicId,
-  type: row.type,
-  store_id: row.storeId,
-  state: row.state,
-  attempts: row.attemptCount,
-  created_at: seconds(row.createdAt),
-  next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
-  settled_at: seconds(row.settledAt),
-  last_outcome: row.outcome,
-  last_reason: row.reason,
-});
+export const describe = (row: ListedEvent) => jsonOf(eventFields, row);
 
 export const eventList: TextList<ListedEvent> = {
   none: 'No event matches.',
@@ -42,9 +38,6 @@ export const eventList: TextList<ListedEvent> = {
 export const shownUrl = (webhookUrl: string | null, secrets: boolean): string | null =>
   webhookUrl === null || secrets ? webhookUrl : redactUrl(webhookUrl);
 
-export const describeAttempts = (attempts: readonly AttemptRow[]) =>
-  attempts.map((made) => describeOutcome(readAttempt(made)));
-
 export function renderEvent(
   row: ListedEvent,
   url: string | null,
@@ -61,10 +54,7 @@ export function renderEvent(
     ...(row.settledAt === null ? [] : [['settled', formatTime(row.settledAt)]]),
     ['attempts', attemptCountText(row.attemptCount, attempts.length)],
   ]);
-  const log = attempts.map(
-    (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
-  );
-  return [facts, `\n${row.body}`, ...log].join('\n');
+  return [facts, `\n${row.body}`, ...attemptLog(attempts)].join('\n');
 }
 
 export const describeTest = (event: OutgoingEvent, attempt: Attempt, url: string | null) => {
@@ -73,12 +63,7 @@ export const describeTest = (event: OutgoingEvent, attempt: Attempt, url: string
 };
 
 export function renderTest({ body }: OutgoingEvent, attempt: Attempt, url: string | null): string {
-  const headers = Object.entries(attempt.request?.headers ?? {}).map(([name, value]) => [
-    '',
-    name,
-    value,
-  ]);
-  return [`POST ${url}`, table(headers), `\n${body}\n`, renderOutcome(attempt)].join('\n');
+  return [`POST ${url}`, headerLines(attempt), `\n${body}\n`, renderOutcome(attempt)].join('\n');
 }
 
 /** What happens next: a running server sends these events within a second. */

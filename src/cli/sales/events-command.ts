@@ -20,6 +20,7 @@ import {
   withStore,
   world,
 } from '../command.ts';
+import { describeAttempt } from './callback-text.ts';
 import * as text from './event-text.ts';
 
 const states: readonly EventState[] = ['unsent', 'owed', 'delivered', 'superseded', 'exhausted'];
@@ -85,7 +86,7 @@ function showCommand(): Command {
         const attempts = webhooks.attempts(row.id);
         const url = text.shownUrl(catalog.store(row.storeId).webhookUrl, given.secrets ?? false);
         const body = JSON.parse(row.body) as unknown;
-        const answer = { ...text.describe(row), url, body, log: text.describeAttempts(attempts) };
+        const answer = { ...text.describe(row), url, body, log: attempts.map(describeAttempt) };
         print(given, answer, () => text.renderEvent(row, url, attempts));
       }),
     );

@@ -13,6 +13,7 @@ import { formatTime } from '../../domain/text/format.ts';
 import { secondMs } from '../../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../../store/access/api-keys.ts';
 import { requireRunning } from '../../store/wallets/catalog.ts';
+import { seconds } from '../../web/list-fields.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -20,7 +21,6 @@ import {
   print,
   recordChange,
   rowId,
-  seconds,
   table,
   withStore,
   world,

@@ -14,13 +14,13 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
+import { seconds } from '../../web/list-fields.ts';
 import {
   type FileOptions,
   fileCommand,
   print,
   recordChange,
   rowId,
-  seconds,
   table,
   withNewStore,
   withStore,

@@ -2,22 +2,21 @@
 // names and values of the JSON; times are in UTC.
 
 import { csvDecimal } from '../../lib/csv.ts';
-import type { CallbackRow } from '../../store/delivery/callback-view.ts';
-import type { ListedEvent } from '../../store/delivery/event-view.ts';
 import { labelFile, labelLines } from '../../store/orders/label-lines.ts';
-import type { AddressEntry } from '../../store/wallets/address-view.ts';
 import { fileResponse } from '../../web/file-response.ts';
+import {
+  addressFields,
+  callbackFields,
+  csvColumns,
+  eventFields,
+  utcOfSeconds,
+} from '../../web/list-fields.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { type CsvList, csvFile } from '../parts/csv-file.ts';
 import { callbackSearch } from './deliveries/callbacks-page.tsx';
 import { eventSearch } from './deliveries/events-page.tsx';
 import { addressSearch } from './sales/addresses-page.tsx';
 import { orderSearch } from './sales/orders-page.tsx';
-
-const utc = (epochMs: number | null): string | null =>
-  epochMs === null ? null : `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
-
-const utcOfSeconds = (at: number | null): string | null => utc(at === null ? null : at * 1000);
 
 export const ordersExportPage: Page = {
   path: '/orders/export',
@@ -69,75 +68,24 @@ function ordersFile(request: PageRequest) {
 
 export const callbacksExportPage: Page = {
   path: '/callbacks/export',
-  show: (request) => {
-    const search = callbackSearch(request);
-    return csvFile(request, {
-      name: 'callbacks.csv',
-      columns: callbackColumns,
-      read: search,
-    });
+  show(request) {
+    const columns = csvColumns(callbackFields);
+    return csvFile(request, { name: 'callbacks.csv', columns, read: callbackSearch(request) });
   },
-};
-
-const callbackColumns: CsvList<CallbackRow>['columns'] = {
-  id: (row) => row.id,
-  event_id: (row) => row.eventId,
-  store_id: (row) => row.storeId,
-  addr: (row) => row.address,
-  txid: (row) => row.txid,
-  value: (row) => row.valueSat,
-  status: (row) => row.status,
-  state: (row) => row.state,
-  attempts: (row) => row.attemptCount,
-  created_at: (row) => utc(row.createdAt),
-  next_attempt_at: (row) => utc(row.state === 'owed' ? row.nextAttemptAt : null),
-  confirm_at: (row) => utc(row.confirmAt),
-  settled_at: (row) => utc(row.settledAt),
-  last_outcome: (row) => row.outcome,
-  last_reason: (row) => row.reason,
-  last_doubt: (row) => row.doubt,
 };
 
 export const eventsExportPage: Page = {
   path: '/events/export',
-  show: (request) => {
-    const search = eventSearch(request);
-    return csvFile(request, {
-      name: 'events.csv',
-      columns: eventColumns,
-      read: search,
-    });
+  show(request) {
+    const columns = csvColumns(eventFields);
+    return csvFile(request, { name: 'events.csv', columns, read: eventSearch(request) });
   },
-};
-
-const eventColumns: CsvList<ListedEvent>['columns'] = {
-  id: (row) => row.publicId,
-  type: (row) => row.type,
-  store_id: (row) => row.storeId,
-  state: (row) => row.state,
-  attempts: (row) => row.attemptCount,
-  created_at: (row) => utc(row.createdAt),
-  next_attempt_at: (row) => utc(row.state === 'owed' ? row.nextAttemptAt : null),
-  settled_at: (row) => utc(row.settledAt),
-  last_outcome: (row) => row.outcome,
-  last_reason: (row) => row.reason,
 };
 
 export const addressesExportPage: Page = {
   path: '/addresses/export',
-  show: (request) => {
-    const { orderView } = request.parts.records;
-    const columns: CsvList<AddressEntry>['columns'] = {
-      id: (row) => row.id,
-      address: (row) => row.address,
-      store_id: (row) => row.storeId,
-      wallet_id: (row) => row.walletId,
-      index: (row) => row.derivationIndex,
-      order_id: (row) =>
-        row.orderId === null ? null : (orderView.byAddressId(row.id)?.publicId ?? null),
-      paid: (row) => String(row.isPaid),
-      issued_at: (row) => utc(row.issuedAt),
-    };
+  show(request) {
+    const columns = csvColumns(addressFields(request.parts.records.orderView));
     return csvFile(request, { name: 'addresses.csv', columns, read: addressSearch(request) });
   },
 };
