@@ -36,7 +36,7 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
     ...labelOperations(options),
     ...linkOperations(options),
     ...eventOperations(options),
-    newAddress(options, issue),
+    newAddress(issue),
     merchantTx(options),
     ...balanceOperations(options, targets),
     txDetail(options),

@@ -3,7 +3,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { createAddressIssuer } from '../api/addresses/address-requests.ts';
-import { placeOf } from '../api/chosen-store.ts';
 import { operation } from '../api/operation.ts';
 import { newOrder, rateFor } from '../api/orders/new-order.ts';
 import { decide } from '../api/orders/order-operations.ts';
@@ -158,9 +157,8 @@ function createInvoice(options: RouteOptions) {
     const invoice = JSON.stringify({ ...asked.request, keyId: key.id });
     const before = sameSale(options, key, asked);
     if (before !== undefined) return renew(options, before, read(before.publicId), invoice);
-    const { storeId } = placeOf(options.records, { key, target: {} });
     const texts = { invoice, invoiceMetadata: asked.metadata };
-    const request = { key, storeId, idempotencyKey: undefined, publicId, invoice: texts };
+    const request = { key, target: {}, idempotencyKey: undefined, publicId, invoice: texts };
     return newOrder(options, issue, request, asked.body).catch(renamed);
   }
 

@@ -14,6 +14,7 @@ import { lazy } from '../../lib/lazy.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { Tx } from '../../store/db/writer.ts';
 import type { Records } from '../../store/open-records.ts';
+import type { OrderRow } from '../../store/orders/order-view.ts';
 import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -43,11 +44,24 @@ export interface OrderDraft {
   readonly invoice?: InvoiceTexts | undefined;
 }
 
-export type IssueAddress = (request: AddressRequest) => Promise<IssuedAddress>;
+/** An address, and the order on it of a request that has one. */
+export interface Issued {
+  readonly address: IssuedAddress;
+  readonly order: OrderRow | undefined;
+}
+
+export type IssueAddress = (request: AddressRequest) => Promise<Issued>;
 
 export type AddressRequestOptions = Pick<
   ApiOptions,
-  'records' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
+  | 'records'
+  | 'now'
+  | 'checkIssuing'
+  | 'scanFault'
+  | 'isCaughtUp'
+  | 'isPending'
+  | 'refuseGap'
+  | 'onIssued'
 >;
 
 /** Requests of one write, which blocks the event loop. */
@@ -57,7 +71,7 @@ type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
 
 interface Batch {
   readonly requests: AddressRequest[];
-  readonly outcomes: Promise<readonly Outcome<IssuedAddress>[]>;
+  readonly outcomes: Promise<readonly Outcome<Issued>[]>;
 }
 
 /**
@@ -90,8 +104,9 @@ export function createAddressIssuer(options: AddressRequestOptions): IssueAddres
     const { requests, outcomes } = batch;
     const at = requests.push(request) - 1;
     if (requests.length === maxBatchRequests) batch = undefined;
-    const outcome = (await outcomes)[at] as Outcome<IssuedAddress>;
+    const outcome = (await outcomes)[at] as Outcome<Issued>;
     if ('refusal' in outcome) throw outcome.refusal;
+    options.onIssued(outcome.is.address);
     return outcome.is;
   };
 }
@@ -101,11 +116,11 @@ function serve(
   options: AddressRequestOptions,
   tx: Tx,
   requests: readonly AddressRequest[],
-): Outcome<IssuedAddress>[] {
+): Outcome<Issued>[] {
   const { records } = options;
   const now = options.now();
   const choices = lazy(() => records.catalog.choices());
-  const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
+  const outcomes = new Map<AddressRequest, Outcome<Issued>>();
   const plain = new Map<number, Due[]>();
   for (const request of requests) {
     const place = attempt(() => placeOf(records, request, choices));
@@ -123,7 +138,7 @@ function serve(
   for (const [walletId, own] of plain) {
     const issued = attempt(() => issueEach(options, tx, now, walletId, own));
     for (const [at, { request }] of own.entries()) {
-      outcomes.set(request, 'refusal' in issued ? issued : { is: issued.is[at] as IssuedAddress });
+      outcomes.set(request, 'refusal' in issued ? issued : { is: issued.is[at] as Issued });
     }
   }
   recordUnknownCallbackUrls(
@@ -132,7 +147,7 @@ function serve(
     now,
     requests.filter((request) => hasUnknownCallbackUrl(request, outcomes.get(request))),
   );
-  return requests.map((request) => outcomes.get(request) as Outcome<IssuedAddress>);
+  return requests.map((request) => outcomes.get(request) as Outcome<Issued>);
 }
 
 /** A request that gets a new address, and its store. */
@@ -148,17 +163,17 @@ function issueEach(
   now: number,
   walletId: number,
   due: readonly Due[],
-): IssuedAddress[] {
+): Issued[] {
   const { records, isPending } = options;
   const storeIds = due.map(({ storeId }) => storeId);
   const issued = withScanFault(options, walletId, () =>
     records.addresses.issueEach(tx, now, walletId, storeIds, isPending),
   );
-  for (const [at, { request, storeId }] of due.entries()) {
-    if (request.order === undefined) continue;
-    createOrder(records, tx, now, { storeId, addressId: issued[at]?.id as number }, request.order);
-  }
-  return issued;
+  return due.map(({ request: { order }, storeId }, at) => {
+    const address = issued[at] as IssuedAddress;
+    const place = { storeId, addressId: address.id };
+    return { address, order: order && createOrder(records, tx, now, place, order) };
+  });
 }
 
 function createOrder(
@@ -167,9 +182,9 @@ function createOrder(
   now: number,
   place: { readonly storeId: number; readonly addressId: number },
   { input, bodyHash: _, ...draft }: OrderDraft,
-): void {
+): OrderRow {
   const { expiresInSeconds, ...fields } = input;
-  orders.create(tx, now, {
+  return orders.create(tx, now, {
     ...place,
     ...draft,
     ...fields,
@@ -179,7 +194,7 @@ function createOrder(
 
 const hasUnknownCallbackUrl = (
   { target }: AddressRequest,
-  outcome: Outcome<IssuedAddress> | undefined,
+  outcome: Outcome<Issued> | undefined,
 ): boolean =>
   outcome !== undefined &&
   'refusal' in outcome &&
@@ -248,16 +263,21 @@ function serveApart(
   now: number,
   request: AddressRequest,
   place: Place,
-): IssuedAddress {
+): Issued {
   const { records } = options;
   const { storeId, walletId } = place;
   const answered = answeredBefore(records, now, storeId, request);
   if (answered !== undefined) return answered;
   const reused = request.reset ? reusable(options, place) : undefined;
-  if (reused !== undefined) return keepAnswer(records, tx, now, storeId, request, reused);
-  refuseGap(options, walletId);
-  const [issued] = issueEach(options, tx, now, walletId, [{ request, storeId }]);
-  return keepAnswer(records, tx, now, storeId, request, issued as IssuedAddress);
+  if (reused === undefined) refuseGap(options, walletId);
+  const served =
+    reused ?? (issueEach(options, tx, now, walletId, [{ request, storeId }])[0] as Issued);
+  const { idempotencyKey, order } = request;
+  if (idempotencyKey !== undefined) {
+    const answer = { addressId: served.address.id, bodyHash: order?.bodyHash ?? null };
+    records.idempotency.keep(tx, now, storeId, idempotencyKey, answer);
+  }
+  return served;
 }
 
 /**
@@ -265,21 +285,21 @@ function serveApart(
  * @throws PaygateError conflict if that request was another one
  */
 export function answeredBefore(
-  { idempotency, addresses }: Pick<Records, 'idempotency' | 'addresses'>,
+  { idempotency, addresses, orderView }: Records,
   now: number,
   storeId: number,
   { idempotencyKey, order }: IdempotentRequest,
-): IssuedAddress | undefined {
+): Issued | undefined {
   if (idempotencyKey === undefined) return undefined;
   const before = idempotency.find(now, storeId, idempotencyKey);
-  const issued = before && addresses.issuedAs(before.addressId);
-  if (before === undefined || issued === undefined) return undefined;
+  const address = before && addresses.issuedAs(before.addressId);
+  if (before === undefined || address === undefined) return undefined;
   const { bodyHash } = before;
   const isSame =
     bodyHash === null || order === undefined
       ? bodyHash === null && order === undefined
       : bodyHash.equals(order.bodyHash);
-  if (isSame) return issued;
+  if (isSame) return { address, order: order && orderView.byAddressId(address.id) };
   throw new PaygateError(
     'conflict',
     'This Idempotency-Key was used within a day for another request: use a new key for each order',
@@ -290,30 +310,16 @@ export interface IdempotentRequest extends Pick<AddressRequest, 'idempotencyKey'
   readonly order?: Pick<OrderDraft, 'bodyHash'>;
 }
 
-function keepAnswer(
-  { idempotency }: Records,
-  tx: Tx,
-  now: number,
-  storeId: number,
-  { idempotencyKey, order }: AddressRequest,
-  issued: IssuedAddress,
-): IssuedAddress {
-  if (idempotencyKey !== undefined) {
-    const bodyHash = order?.bodyHash ?? null;
-    idempotency.keep(tx, now, storeId, idempotencyKey, { addressId: issued.id, bodyHash });
-  }
-  return issued;
-}
-
 /** The store's last address, if it is surely unpaid and was issued by no copy of the database. */
 function reusable(
   options: AddressRequestOptions,
   { storeId, walletId }: Place,
-): IssuedAddress | undefined {
+): Issued | undefined {
   const { records, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
   const last = records.addresses.unpaidSince(walletId, storeId, records.state.copied.read().at);
-  return last === undefined || isPending(last.scripthash) ? undefined : last;
+  const isUnfit = last === undefined || isPending(last.scripthash);
+  return isUnfit ? undefined : { address: last, order: undefined };
 }
 
 function refuseGap({ records, refuseGap }: AddressRequestOptions, walletId: number): void {

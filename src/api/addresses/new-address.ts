@@ -1,7 +1,6 @@
 // `new_address` (wire §2): a new address for one order of a store.
 
 import * as z from 'zod';
-import type { ApiOptions } from '../api-parts.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from '../idempotency-key.ts';
 import { type Operation, operation } from '../operation.ts';
 import { bitcoin, unixTime } from '../shared-schemas.ts';
@@ -31,10 +30,7 @@ const answer = z
   })
   .meta({ id: 'NewAddress' });
 
-export const newAddress = (
-  { onIssued }: Pick<ApiOptions, 'onIssued'>,
-  issue: IssueAddress,
-): Operation =>
+export const newAddress = (issue: IssueAddress): Operation =>
   operation({
     tag: 'Addresses',
     methods: ['GET', 'POST'],
@@ -54,13 +50,12 @@ export const newAddress = (
         ...(isGiven(query.match_account) && { account: query.match_account }),
       };
       const reset = query.reset === '1';
-      const issued = await issue({ key, target, reset, idempotencyKey });
-      onIssued(issued);
+      const { address } = await issue({ key, target, reset, idempotencyKey });
       return {
-        address: issued.address,
-        time: Math.floor(issued.issuedAt / 1000),
+        address: address.address,
+        time: Math.floor(address.issuedAt / 1000),
         crypto: 'BTC' as const,
-        account: issued.account,
+        account: address.account,
         ...(reset && { reset: 1 as const }),
       };
     },

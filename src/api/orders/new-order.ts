@@ -5,6 +5,7 @@
 import { idBytes, idOf } from '../../domain/order/order-id.ts';
 import { type OrderBody, parseOrderInput } from '../../domain/order/order-input.ts';
 import { checkOrderSat, satoshisOf } from '../../domain/order/quote.ts';
+import type { StoreQuery } from '../../domain/store/store-choice.ts';
 import { throwInvalid } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
@@ -14,18 +15,21 @@ import {
   answeredBefore,
   createAddressIssuer,
   type IssueAddress,
+  type Issued,
 } from '../addresses/address-requests.ts';
 import type { ApiOptions } from '../api-parts.ts';
+import { placeOf } from '../chosen-store.ts';
 import { bodyHashOf } from '../idempotency-key.ts';
 
 export type NewOrderOptions = Pick<
   ApiOptions,
-  'records' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
+  'records' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing'
 >;
 
 export interface OrderRequest {
   readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
-  readonly storeId: number;
+  /** Names the store. */
+  readonly target: StoreQuery;
   /** Requests of a store with the same key and the same body get the same order. */
   readonly idempotencyKey: string | undefined;
   /** `ord_…`, of random bits, if the request needs to know it before. */
@@ -41,11 +45,12 @@ export async function newOrder(
   body: OrderBody,
 ): Promise<OrderRow> {
   const { records, now, randomBytes } = options;
-  const { key, storeId, idempotencyKey } = request;
+  const { key, idempotencyKey } = request;
+  const { storeId } = placeOf(records, request);
   const bodyHash = bodyHashOf(body);
   // Asked before the price is, so that a repetition needs none.
   const before = answeredBefore(records, now(), storeId, { idempotencyKey, order: { bodyHash } });
-  if (before !== undefined) return orderAt(options, before.id);
+  if (before !== undefined) return orderIn(before);
   const row = records.catalog.store(storeId);
   const input = parseOrderInput(body, { ...row, expiresInSeconds: row.orderSeconds }, row);
   const { price } = input;
@@ -65,14 +70,12 @@ export async function newOrder(
       bodyHash,
     },
   });
-  options.onIssued(issued);
-  return orderAt(options, issued.id);
+  return orderIn(issued);
 }
 
-function orderAt({ records }: NewOrderOptions, addressId: number): OrderRow {
-  const row = records.orderView.byAddressId(addressId);
-  if (row === undefined) throw new Error(`address ${addressId} has no order`);
-  return row;
+function orderIn({ address, order }: Issued): OrderRow {
+  if (order === undefined) throw new Error(`address ${address.id} has no order`);
+  return order;
 }
 
 /**
@@ -113,5 +116,5 @@ export function createPaymentTaker(
 ): (taken: TakenPayment) => Promise<OrderRow> {
   const issue = createAddressIssuer(options);
   return ({ storeId, idempotencyKey, body }) =>
-    newOrder(options, issue, { key: operator, storeId, idempotencyKey }, body);
+    newOrder(options, issue, { key: operator, target: { id: storeId }, idempotencyKey }, body);
 }

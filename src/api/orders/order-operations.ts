@@ -12,7 +12,6 @@ import type { OrderRow } from '../../store/orders/order-view.ts';
 import { clientAddressOf } from '../../web/limits/request-origin.ts';
 import type { IssueAddress } from '../addresses/address-requests.ts';
 import type { ApiOptions } from '../api-parts.ts';
-import { placeOf } from '../chosen-store.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from '../idempotency-key.ts';
 import { type ListPlace, listed, listQuery } from '../listed.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -62,9 +61,7 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
     async run({ body, key, context }) {
       const idempotencyKey = idempotencyKeyOf(context);
       const target = { id: body.store_id ?? undefined };
-      const { storeId } = placeOf(options.records, { key, target });
-      const row = await newOrder(options, issue, { key, storeId, idempotencyKey }, body);
-      return shown(options, row);
+      return shown(options, await newOrder(options, issue, { key, target, idempotencyKey }, body));
     },
   });
 

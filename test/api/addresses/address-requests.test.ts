@@ -119,9 +119,10 @@ test('reset=1 gives no address that a concurrent request gets', async () => {
     isCaughtUp: () => true,
     scanFault: () => undefined,
     refuseGap: undefined,
+    onIssued: () => {},
   });
-  const ask = (callback: string, reset = false) =>
-    order({ key, target: { callback }, reset, idempotencyKey: undefined });
+  const ask = async (callback: string, reset = false) =>
+    (await order({ key, target: { callback }, reset, idempotencyKey: undefined })).address;
   const first = await ask('first');
   const [other, again, fresh] = await Promise.all([
     ask('second'),
