@@ -60,29 +60,42 @@ export function queryDay(request: PageRequest, name: string): number | undefined
   throw new PaygateError('invalid', `${name}: a day such as 2026-11-21 is expected.`);
 }
 
-interface FilterFormProps {
+interface ListFiltersProps {
+  readonly request: PageRequest;
   readonly path: string;
+  /** What can be searched for. */
+  readonly search?: string;
+  readonly states?: FilterSelectProps['options'];
+  /** Whether rows without a known store can be selected. */
+  readonly offersNone?: boolean;
+  /** More filters. */
   readonly children?: Child;
 }
 
-export const FilterForm = ({ path, children }: FilterFormProps) => (
+/** The form of a list: search, state, store. */
+export const ListFilters = ({ request, path, children, ...given }: ListFiltersProps) => (
   <form method="get" action={path} class="row filters" data-auto>
+    {given.search === undefined ? null : (
+      <label>
+        {given.search}
+        <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+      </label>
+    )}
+    {given.states === undefined ? null : (
+      <FilterSelect request={request} name="state" label="State" options={given.states} />
+    )}
+    <FilterSelect
+      request={request}
+      name="store"
+      label="Store"
+      options={[
+        ...request.parts.records.catalog.stores({ archived: true }).map(storeOption),
+        ...(given.offersNone ? [[noStore, 'unknown'] as const] : []),
+      ]}
+    />
     {children}
     <button type="submit">Show</button>
   </form>
-);
-
-interface SearchFieldProps {
-  readonly request: PageRequest;
-  /** What can be searched for. */
-  readonly label: string;
-}
-
-export const SearchField = ({ request, label }: SearchFieldProps) => (
-  <label>
-    {label}
-    <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-  </label>
 );
 
 interface FilterSelectProps {
@@ -98,24 +111,6 @@ export const FilterSelect = ({ request, name, label, options }: FilterSelectProp
     label={label}
     options={[['', 'All'], ...options]}
     chosen={queryText(request, name)}
-  />
-);
-
-interface StoreFilterProps {
-  readonly request: PageRequest;
-  /** Whether rows without a known store can be selected. */
-  readonly offersNone?: boolean;
-}
-
-export const StoreFilter = ({ request, offersNone = false }: StoreFilterProps) => (
-  <FilterSelect
-    request={request}
-    name="store"
-    label="Store"
-    options={[
-      ...request.parts.records.catalog.stores({ archived: true }).map(storeOption),
-      ...(offersNone ? [[noStore, 'unknown'] as const] : []),
-    ]}
   />
 );
 

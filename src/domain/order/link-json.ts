@@ -1,6 +1,6 @@
 // A link as the API and commands show it.
 
-import { type LinkInput, type LinkView, linkBodyOf, type NoteRule } from './link-input.ts';
+import { type LinkInput, linkBodyOf } from './link-input.ts';
 
 /** A recorded link. Times are epoch milliseconds. */
 export interface LinkDetails extends LinkInput {
@@ -14,29 +14,14 @@ export interface LinkCounts {
   readonly paid: number;
 }
 
-export interface LinkJson {
+export type LinkJson = Readonly<ReturnType<typeof linkBodyOf>> & {
   readonly id: string;
   readonly store_id: number;
-  readonly title: string;
-  readonly description: string | null;
-  readonly currency: string | null;
-  readonly amount: string | null;
-  readonly min: string | null;
-  readonly max: string | null;
-  readonly suggested: readonly string[];
-  readonly amount_sat: number | null;
-  readonly min_sat: number | null;
-  readonly max_sat: number | null;
-  readonly suggested_sat: readonly number[];
-  readonly note: NoteRule;
-  readonly view: LinkView;
-  readonly active: boolean;
-  readonly most_orders: number | null;
   readonly order_count: number;
   readonly paid_count: number;
   readonly url: string;
   readonly created_at: number;
-}
+};
 
 /** @param baseUrl begins the URL of the link, and has no slash at its end */
 export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string): LinkJson {

@@ -14,8 +14,7 @@ import { Form, Select } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
 import {
   Empty,
-  FilterForm,
-  FilterSelect,
+  ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
@@ -23,8 +22,6 @@ import {
   rowsOfPage,
   rowsPerQuery,
   SearchedPart,
-  SearchField,
-  StoreFilter,
   storeOption,
   withQuery,
 } from '../../parts/listing.tsx';
@@ -53,16 +50,12 @@ function callbacksMarkup(request: PageRequest) {
     <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
-      <FilterForm path={here}>
-        <SearchField request={request} label="Address, transaction or number" />
-        <FilterSelect
-          request={request}
-          name="state"
-          label="State"
-          options={filters.map((state) => [state, filterText(state)] as const)}
-        />
-        <StoreFilter request={request} />
-      </FilterForm>
+      <ListFilters
+        request={request}
+        path={here}
+        search="Address, transaction or number"
+        states={filters.map((state) => [state, filterText(state)] as const)}
+      />
       {goesOnAt === undefined ? null : <SearchedPart noun="deliveries" />}
       {rows.length === 0 && goesOnAt === undefined ? (
         <Empty request={request} noun="deliveries">

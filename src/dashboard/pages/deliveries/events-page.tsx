@@ -15,8 +15,7 @@ import { Form } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
 import {
   Empty,
-  FilterForm,
-  FilterSelect,
+  ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
@@ -24,8 +23,6 @@ import {
   rowsOfPage,
   rowsPerQuery,
   SearchedPart,
-  SearchField,
-  StoreFilter,
   withQuery,
 } from '../../parts/listing.tsx';
 import { orderNamed } from '../sales/orders-page.tsx';
@@ -78,16 +75,12 @@ function eventsMarkup(request: PageRequest) {
     <Layout request={request} title="Webhook events">
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
-      <FilterForm path={here}>
-        <SearchField request={request} label="Order, reference, address, transaction or event" />
-        <FilterSelect
-          request={request}
-          name="state"
-          label="State"
-          options={states.map((state) => [state, deliveryWords[state].text] as const)}
-        />
-        <StoreFilter request={request} />
-      </FilterForm>
+      <ListFilters
+        request={request}
+        path={here}
+        search="Order, reference, address, transaction or event"
+        states={states.map((state) => [state, deliveryWords[state].text] as const)}
+      />
       {goesOnAt === undefined ? null : <SearchedPart noun="events" />}
       {rows.length === 0 && goesOnAt === undefined ? (
         <Empty request={request} noun="events">

@@ -9,8 +9,7 @@ import { base, type Page, type PageRequest } from '../../page.ts';
 import { Layout, Table } from '../../parts/layout.tsx';
 import {
   Empty,
-  FilterForm,
-  FilterSelect,
+  ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
@@ -18,8 +17,6 @@ import {
   rowsOfPage,
   rowsPerQuery,
   SearchedPart,
-  SearchField,
-  StoreFilter,
 } from '../../parts/listing.tsx';
 import { searchOf } from './payments-page.tsx';
 
@@ -36,19 +33,16 @@ function addressesMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Addresses">
       <WalletGaps request={request} />
-      <FilterForm path={here}>
-        <SearchField request={request} label="Address" />
-        <FilterSelect
-          request={request}
-          name="state"
-          label="State"
-          options={[
-            ['paid', 'Paid'],
-            ['unpaid', 'Unpaid'],
-          ]}
-        />
-        <StoreFilter request={request} offersNone />
-      </FilterForm>
+      <ListFilters
+        request={request}
+        path={here}
+        search="Address"
+        states={[
+          ['paid', 'Paid'],
+          ['unpaid', 'Unpaid'],
+        ]}
+        offersNone
+      />
       {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
       {goesOnAt !== undefined ? (
         <SearchedPart noun="addresses" />

@@ -14,13 +14,12 @@ import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
 import { Layout, Table } from '../../parts/layout.tsx';
 import {
   Empty,
-  FilterForm,
+  ListFilters,
   Pager,
   queryNumber,
   queryStore,
   rowsOfPage,
   rowsPerQuery,
-  StoreFilter,
 } from '../../parts/listing.tsx';
 import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 
@@ -40,9 +39,7 @@ export const linksPage: Page = {
           A link makes orders for your customers: payment link, button, donation page and till.{' '}
           <a href={`${here}/new`}>Add a link</a>
         </p>
-        <FilterForm path={here}>
-          <StoreFilter request={request} />
-        </FilterForm>
+        <ListFilters request={request} path={here} />
         {rows.length === 0 ? (
           <Empty request={request} noun="links" />
         ) : (

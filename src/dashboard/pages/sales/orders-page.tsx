@@ -13,16 +13,14 @@ import { base, type Page, type PageRequest } from '../../page.ts';
 import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
 import {
   Empty,
-  FilterForm,
   FilterSelect,
+  ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
   queryText,
   rowsOfPage,
   rowsPerCount,
-  SearchField,
-  StoreFilter,
   withQuery,
 } from '../../parts/listing.tsx';
 import { orderPath, ordersPath, priceText } from './order-parts.ts';
@@ -47,15 +45,12 @@ function ordersMarkup(request: PageRequest) {
           Take a payment
         </a>
       </p>
-      <FilterForm path={ordersPath}>
-        <SearchField request={request} label="Reference, order or address" />
-        <FilterSelect
-          request={request}
-          name="state"
-          label="State"
-          options={statuses.map((status) => [status, orderWords[status].text] as const)}
-        />
-        <StoreFilter request={request} />
+      <ListFilters
+        request={request}
+        path={ordersPath}
+        search="Reference, order or address"
+        states={statuses.map((status) => [status, orderWords[status].text] as const)}
+      >
         {links.length === 0 ? null : (
           <FilterSelect
             request={request}
@@ -64,7 +59,7 @@ function ordersMarkup(request: PageRequest) {
             options={links.map(({ id, title }) => [id, title] as const)}
           />
         )}
-      </FilterForm>
+      </ListFilters>
       {rows.length === 0 ? (
         <Empty request={request} noun="orders">
           <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}

@@ -28,8 +28,7 @@ import { Layout, Table } from '../../parts/layout.tsx';
 import {
   Count,
   Empty,
-  FilterForm,
-  FilterSelect,
+  ListFilters,
   maxCounted,
   Pager,
   queryChoice,
@@ -40,8 +39,6 @@ import {
   rowsOfPage,
   rowsPerCount,
   SearchedPart,
-  SearchField,
-  StoreFilter,
   separatorQuery,
   withQuery,
 } from '../../parts/listing.tsx';
@@ -84,10 +81,13 @@ function paymentsMarkup(request: PageRequest) {
   const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
   return (
     <Layout request={request} title="Payments" live={isLive}>
-      <FilterForm path={here}>
-        <SearchField request={request} label="Address or transaction" />
-        <FilterSelect request={request} name="state" label="State" options={filterOptions} />
-        <StoreFilter request={request} offersNone />
+      <ListFilters
+        request={request}
+        path={here}
+        search="Address or transaction"
+        states={filterOptions}
+        offersNone
+      >
         <label>
           From (UTC)
           <input type="date" name="from" value={queryText(request, 'from')} />
@@ -96,7 +96,7 @@ function paymentsMarkup(request: PageRequest) {
           To (UTC)
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
-      </FilterForm>
+      </ListFilters>
       {goesOnAt === undefined ? null : <SearchedPart noun="payments" />}
       {isNone ? (
         <Empty request={request} noun="payments">
