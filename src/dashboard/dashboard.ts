@@ -47,6 +47,7 @@ import { backupsPage } from './pages/settings/backups-page.tsx';
 import { notificationsPage } from './pages/settings/notifications-page.tsx';
 import { serversPage } from './pages/settings/servers-page.tsx';
 import { settingsPage } from './pages/settings/settings-page.tsx';
+import { authorizeBase, authorizePages } from './pages/stores/authorize-page.tsx';
 import {
   removeStorePage,
   restoreStorePage,
@@ -155,5 +156,6 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   });
   app.route(base, createAssets(options.limitVisit));
   app.route(base, createGuardedPages(parts, [...pages, ...options.extraPages, events.page]));
+  app.route(authorizeBase, createGuardedPages(parts, authorizePages));
   return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };
 }

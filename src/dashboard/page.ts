@@ -113,6 +113,8 @@ export interface Page {
   readonly path: string;
   /** The page needs no session. */
   readonly open?: true;
+  /** Pages of other sites lead to it, so the session cookie is missing in their request. */
+  readonly linked?: true;
   /** Only scripts request it, so a request does not prolong the session. */
   readonly unattended?: true;
   readonly show: (request: PageRequest) => Markup | Response | Promise<Response>;

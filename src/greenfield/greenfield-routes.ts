@@ -9,22 +9,13 @@ import { type AuthParts, authorise, limitOpenOperation } from '../api/authentica
 import { type Operation, stringsIn } from '../api/operation.ts';
 import { createRefusedChanges } from '../api/refused-changes.ts';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
+import type { Permission } from '../domain/access/key-scope.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
 import { beginRefusal, logFailure } from '../web/error-body.ts';
 
 export type RouteOptions = ApiOptions & Pick<AuthParts, 'limits' | 'refusals' | 'keys'>;
-
-/** The names that BTCPay has for what an operation needs. */
-export type Permission =
-  | 'canviewinvoices'
-  | 'cancreateinvoice'
-  | 'canviewstoresettings'
-  | 'canmodifyinvoices'
-  | 'canmodifystoresettings'
-  | 'webhooks.canmodifywebhooks'
-  | 'cancreatenonapprovedpullpayments';
 
 export interface GreenfieldOperation {
   readonly operation: Operation;

@@ -6,6 +6,7 @@ import { createAddressIssuer } from '../api/addresses/address-requests.ts';
 import { operation } from '../api/operation.ts';
 import { newOrder, rateFor } from '../api/orders/new-order.ts';
 import { decide } from '../api/orders/order-operations.ts';
+import type { Permission } from '../domain/access/key-scope.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import {
   type InvoiceReader,
@@ -26,7 +27,6 @@ import type { OrderRow } from '../store/orders/order-view.ts';
 import {
   type GreenfieldOperation,
   jsonText,
-  type Permission,
   type RouteOptions,
   storeOf,
 } from './greenfield-routes.ts';

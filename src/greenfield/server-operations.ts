@@ -5,38 +5,15 @@ import * as z from 'zod';
 import { presentedKey } from '../api/authentication.ts';
 import { operation } from '../api/operation.ts';
 import { rateFor } from '../api/orders/new-order.ts';
-import type { KeyScope } from '../domain/access/key-scope.ts';
+import { permissionsFor } from '../domain/access/key-scope.ts';
 import { methodId } from '../domain/order/invoice.ts';
 import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import {
-  type GreenfieldOperation,
-  type Permission,
-  type RouteOptions,
-  storeOf,
-} from './greenfield-routes.ts';
+import { type GreenfieldOperation, type RouteOptions, storeOf } from './greenfield-routes.ts';
 
 /** The version of BTCPay Server whose API this follows. Plugins compare it with what they need. */
 const apiVersion = '2.4.1';
-
-/** Plugins compare the list: one name more or less, and they refuse the key. */
-const permissions: Readonly<Record<KeyScope, readonly Permission[]>> = {
-  payments: [
-    'canviewinvoices',
-    'cancreateinvoice',
-    'canviewstoresettings',
-    'canmodifyinvoices',
-    'webhooks.canmodifywebhooks',
-  ],
-  'address-only': ['cancreateinvoice'],
-  read: ['canviewinvoices', 'canviewstoresettings'],
-};
-
-const permissionsOf = ({ scope, plugin }: Key): readonly Permission[] =>
-  scope === 'payments' && plugin === 'prestashop'
-    ? [...permissions.payments, 'canmodifystoresettings']
-    : permissions[scope];
 
 /** Shops show customers nothing to pay with while it is false. */
 function canMakeOrders({ checkIssuing }: RouteOptions): boolean {
@@ -175,9 +152,8 @@ export function serverOperations(options: RouteOptions): GreenfieldOperation[] {
     read('Server', '/v1/server/info', 'The server', info, async () => serverInfo(options)),
     read('Server', '/v1/api-keys/current', 'The key of the request', current, async (asked) => {
       const { publicId } = storeOf(options, asked.key);
-      const names = permissionsOf(asked.key).map((name) => `btcpay.store.${name}:${publicId}`);
       const { text: apiKey = '' } = presentedKey(asked.context);
-      return { apiKey, label: 'paygate', permissions: names };
+      return { apiKey, label: 'paygate', permissions: permissionsFor(asked.key, publicId) };
     }),
     read('Stores', '/v1/stores', 'The store of the key', z.array(storeAnswer), async ({ key }) => [
       storeJson(options, key),

@@ -17,7 +17,6 @@ const needs = {
     'style-src': "'self'",
     'img-src': "'self' data:",
     'connect-src': "'self'",
-    'form-action': "'self'",
   },
 } as const;
 
@@ -73,8 +72,15 @@ export function setCheckoutHeaders(
   context.header('Cache-Control', 'no-store');
 }
 
+const interactivePolicy = (forms: string): string =>
+  policyOf({ 'script-src': scripts(), ...needs.interactive, 'form-action': forms });
+
+/** @param origin the only one to which the one form of this interactive page is sent */
+export const setFormTarget = (context: Context, origin: string): void =>
+  context.header('Content-Security-Policy', interactivePolicy(origin));
+
 const interactiveHeaders = lazy(() => ({
-  'Content-Security-Policy': policyOf({ 'script-src': scripts(), ...needs.interactive }),
+  'Content-Security-Policy': interactivePolicy("'self'"),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   // With no-referrer, browsers send forms with "Origin: null".
@@ -86,6 +92,8 @@ const interactiveHeaders = lazy(() => ({
 /** Sets the headers of interactive pages, and no-store on a response without Cache-Control. */
 export const interactivePageHeaders: MiddlewareHandler = async (context, next) => {
   await next();
-  for (const [name, value] of Object.entries(interactiveHeaders())) context.header(name, value);
+  for (const [name, value] of Object.entries(interactiveHeaders())) {
+    if (!context.res.headers.has(name)) context.header(name, value);
+  }
   if (!context.res.headers.has('Cache-Control')) context.header('Cache-Control', 'no-store');
 };

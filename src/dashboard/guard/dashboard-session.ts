@@ -310,4 +310,7 @@ export function confirmSession(tx: Tx, request: PageRequest): void {
 
 /** The page that was requested before signing in, if it is one of ours; otherwise the first one. */
 export const pageAfterSignIn = (text: string | undefined): string =>
-  text !== undefined && /^\/dashboard(\/[\w-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;
+  text !== undefined && ownPage.test(text) ? text : base;
+
+/** The query of a page for plugins is as they wrote it. */
+const ownPage = /^(\/dashboard(\/[\w-]+)*(\?[\w.~%+=&-]*)?|\/api-keys\/authorize\/?(\?[!-~]*)?)$/;

@@ -26,7 +26,7 @@ import {
 import { FieldErrors } from '../parts/form-fields.ts';
 import { withQuery } from '../parts/listing.tsx';
 import { inWordsOfPages } from '../parts/page-words.ts';
-import { errorPage, httpsPage } from '../parts/refused-change.tsx';
+import { continuePage, errorPage, httpsPage } from '../parts/refused-change.tsx';
 import { newToken, setVisitorCookie } from './dashboard-session.ts';
 import { type Transport, transportOf } from './transport.ts';
 
@@ -105,6 +105,10 @@ async function handleRequest(
   if (session === undefined && !isOpen) {
     // A script can't see where a redirect leads.
     if (isOfScript) return send(context, errorPage('Sign in again.'), 401);
+    if (page.linked && isFromOtherSite(context)) {
+      context.header('Refresh', `0; url=${request.url}`);
+      return send(context, continuePage(request.url));
+    }
     return redirectToSignIn(request, pathname + search);
   }
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(request, page);
@@ -122,6 +126,10 @@ function isReload({ context, url }: PageRequest): boolean {
   const referrer = URL.parse(context.req.header('Referer') ?? '');
   return referrer !== null && referrer.pathname + referrer.search === url;
 }
+
+/** The browser keeps cookies with `SameSite=Strict` back then; the page itself asks with them. */
+const isFromOtherSite = ({ req }: Context): boolean =>
+  req.method === 'GET' && req.header('Sec-Fetch-Site') === 'cross-site';
 
 async function noteSessionUse(
   { parts, now }: PageRequest,

@@ -71,7 +71,7 @@ export function transportOf(context: Context, options: TransportOptions): Transp
 }
 
 /** Whether it is a private address, or a name that no public DNS points at this machine. */
-const isLocalName = (hostname: string): boolean =>
+export const isLocalName = (hostname: string): boolean =>
   isLocalNetwork(hostname) ||
   /^[a-z0-9-]+$|\.(local|lan|home|internal|home\.arpa|onion)$/.test(hostname);
 

@@ -53,7 +53,8 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'event.resend': ({ ids }) => `${listed(ids, 'event was', 'events were')} sent again`,
   'event.resend-failed': ({ count }) =>
     `${counted(count, 'failed event was', 'failed events were')} sent again`,
-  'key.add': ({ scope }) => `An API key with the scope “${text(scope)}” was added`,
+  'key.add': ({ scope, for: host }) =>
+    `An API key with the scope “${text(scope)}” was added${host === undefined ? '' : ` for ${text(host)}`}`,
   'key.reveal': 'The merchant API key was shown',
   'key.revoke': ({ key }) => `The API key ${text(key)} was revoked`,
   'key.rotate': 'The merchant API key was replaced',

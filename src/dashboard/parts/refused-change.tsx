@@ -1,4 +1,4 @@
-// Pages in place of a refused one: an error, and the advice for plain HTTP from another machine.
+// Pages in place of another: an error, the advice for plain HTTP from another machine, a link on.
 
 import { base } from '../page.ts';
 import { NarrowPage } from './layout.tsx';
@@ -10,6 +10,15 @@ export const errorPage = (message: string, title = 'Error') => (
     </p>
     <p>
       <a href={base}>Go to the dashboard</a>
+    </p>
+  </NarrowPage>
+);
+
+/** Leads on by itself, with the header Refresh. */
+export const continuePage = (url: string) => (
+  <NarrowPage title="One moment">
+    <p>
+      <a href={url}>Continue</a>
     </p>
   </NarrowPage>
 );

@@ -16,6 +16,41 @@ export type KeyScope = (typeof keyScopes)[number];
 export const keyPlugins = ['standard', 'prestashop'] as const;
 export type KeyPlugin = (typeof keyPlugins)[number];
 
+/** The names that BTCPay Server has for what an operation of the Greenfield API needs. */
+export type Permission =
+  | 'canviewinvoices'
+  | 'cancreateinvoice'
+  | 'canviewstoresettings'
+  | 'canmodifyinvoices'
+  | 'canmodifystoresettings'
+  | 'webhooks.canmodifywebhooks'
+  | 'cancreatenonapprovedpullpayments';
+
+/** Plugins compare the list: one name more or less, and they refuse the key. */
+const permissions: Readonly<Record<KeyScope, readonly Permission[]>> = {
+  payments: [
+    'canviewinvoices',
+    'cancreateinvoice',
+    'canviewstoresettings',
+    'canmodifyinvoices',
+    'webhooks.canmodifywebhooks',
+  ],
+  'address-only': ['cancreateinvoice'],
+  read: ['canviewinvoices', 'canviewstoresettings'],
+};
+
+export interface KeyShape {
+  readonly scope: KeyScope;
+  readonly plugin: KeyPlugin;
+}
+
+/** The permissions of a key, `btcpay.store.canviewinvoices:STORE`. */
+export const permissionsFor = ({ scope, plugin }: KeyShape, storeId: string): string[] => {
+  const sixth: readonly Permission[] =
+    scope === 'payments' && plugin === 'prestashop' ? ['canmodifystoresettings'] : [];
+  return [...permissions[scope], ...sixth].map((name) => `btcpay.store.${name}:${storeId}`);
+};
+
 export interface ApiUse {
   /** Upper case. */
   readonly method: string;

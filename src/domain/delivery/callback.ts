@@ -83,7 +83,7 @@ export function webhookTarget(webhookUrl: string): Omit<CallbackTarget, 'query'>
   return { origin, path: `${path || '/'}${query === undefined ? '' : `?${query}`}` };
 }
 
-type UrlLabel = 'callback URL' | 'webhook URL';
+type UrlLabel = 'callback URL' | 'webhook URL' | 'redirect';
 
 interface UrlParts {
   readonly label: UrlLabel;
@@ -132,8 +132,12 @@ export function checkCallbackUrl(
 }
 
 /** Checks a webhook URL as a callback URL is checked. @throws PaygateError invalid */
-export const checkWebhookUrl = (url: string, flags: CallbackFlags, sender: CallbackSender): void =>
-  void checkedParts(url, 'webhook URL', flags, sender);
+export const checkWebhookUrl = (
+  url: string,
+  flags: CallbackFlags,
+  sender: CallbackSender,
+  label: UrlLabel = 'webhook URL',
+): void => void checkedParts(url, label, flags, sender);
 
 function checkedParts(
   url: string,

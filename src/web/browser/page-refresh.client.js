@@ -28,6 +28,7 @@ function enhance(root) {
   for (const form of root.querySelectorAll('form[data-auto]')) {
     form.addEventListener('change', ({ target }) => onFilter(form, target));
   }
+  root.querySelector('form[data-send]')?.requestSubmit();
   // Browsers have no clipboard for a page that others can read on the way.
   if (navigator.clipboard === undefined) return;
   for (const button of root.querySelectorAll('button[data-copy]')) {

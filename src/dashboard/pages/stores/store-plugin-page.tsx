@@ -1,6 +1,10 @@
 // The window in which a plugin may set up its store, and what the plugin asks for.
 
+import { shortApiKey } from '../../../domain/access/api-key.ts';
+import type { KeyPlugin } from '../../../domain/access/key-scope.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../../store/access/api-keys.ts';
+import type { Tx } from '../../../store/db/writer.ts';
+import { requireRunning, type StoreRow } from '../../../store/wallets/catalog.ts';
 import { Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
@@ -129,16 +133,41 @@ const minutesLeft = ({ pluginUntil }: Key, now: number): number =>
   Math.ceil(((pluginUntil ?? 0) - now) / 60_000);
 
 async function allowPlugin(request: PageRequest): Promise<ActionResult> {
-  const { keys, database } = request.parts.records;
   const row = storeOf(request);
   const key = sentKey(request, pluginKeys({ request, row }));
   await requireRecentPassword(request);
-  const detail = { key: key.id, minutes: pluginWindowMs / 60_000 };
-  await database.write((tx) => {
-    keys.allowPlugin(tx, request.now, key.id, request.now + pluginWindowMs);
-    recordChange(request, tx, 'plugin.allow', detail, row.id);
-  });
+  await request.parts.records.database.write((tx) => openWindow(request, tx, key.id, row));
   return { to: `${storePath(row.id, section)}?done=opened` };
+}
+
+/**
+ * Adds a key of one store for a plugin, and opens the window for it. Returns the short form of the
+ * key, which every plugin accepts.
+ * @param shop who gets it, for the audit log
+ */
+export function addPluginKey(
+  request: PageRequest,
+  tx: Tx,
+  row: StoreRow,
+  plugin: KeyPlugin,
+  shop: Readonly<Record<string, string>>,
+): string {
+  const { now, parts } = request;
+  const { catalog, keys } = parts.records;
+  const scope = 'payments';
+  requireRunning(catalog.store(row.id));
+  const secret = parts.world.randomBytes(32);
+  const text = keys.add(tx, now, { storeId: row.id, scope, plugin, secret });
+  const { id } = keys.find(text, now) as Key;
+  recordChange(request, tx, 'key.add', { key: id, scope, ...shop }, row.id);
+  openWindow(request, tx, id, row);
+  return shortApiKey(text);
+}
+
+function openWindow(request: PageRequest, tx: Tx, key: number, row: StoreRow): void {
+  const { now, parts } = request;
+  parts.records.keys.allowPlugin(tx, now, key, now + pluginWindowMs);
+  recordChange(request, tx, 'plugin.allow', { key, minutes: pluginWindowMs / 60_000 }, row.id);
 }
 
 /** Requires no password, because an attack may be in progress. */
