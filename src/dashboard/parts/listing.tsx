@@ -220,7 +220,7 @@ interface ExportLinkProps {
 export const separatorQuery = 'separator';
 
 /** The files of all rows that the filters leave. */
-export const ExportLink = ({ request, path }: ExportLinkProps) => {
+const ExportLink = ({ request, path }: ExportLinkProps) => {
   const file = (separator: CsvSeparator | undefined) =>
     withQuery(request, { before: undefined, [separatorQuery]: separator }, `${path}/export`);
   return (

@@ -19,7 +19,7 @@ import { Form } from '../../parts/form-parts.tsx';
 import { NarrowPage, Table } from '../../parts/layout.tsx';
 import { PasskeyButton } from '../../parts/passkey-button.tsx';
 
-export const passkeyPath = (id: number): string => `${base}/settings/passkeys/${id}`;
+const passkeyPath = (id: number): string => `${base}/settings/passkeys/${id}`;
 
 export const Passkeys = ({ request }: { readonly request: PageRequest }) => (
   <section aria-labelledby="passkeys">
