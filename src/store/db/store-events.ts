@@ -1,4 +1,6 @@
-// Events about the file inside one process. Events of a write are emitted after its commit.
+// Events about the file inside one process. `Tx.afterCommit` emits the events of a write, so that
+// none can precede its commit. `callbacksDue` alone is also emitted before it (address-sync.ts), so
+// that the claim is a write of the same group.
 
 import type { Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
