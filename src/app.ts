@@ -411,6 +411,7 @@ function buildPages(
     limitVisit,
     dashboardPlainHttp: config.dashboardPlainHttp,
     takePayment: createPaymentTaker(issuing),
+    askApi: (asked, env) => fetch(asked, env),
     extraPages: options.extraPages ?? [],
   });
   const checkout = createCheckout({ ...common, ...issuing, world, proxies, limitVisit });

@@ -57,6 +57,7 @@ import { storeKeysPage } from './pages/stores/store-keys-page.tsx';
 import { newStorePage } from './pages/stores/store-new-page.tsx';
 import { storeNotificationsPage } from './pages/stores/store-notifications-page.tsx';
 import { storePage } from './pages/stores/store-page.tsx';
+import { storePlatformPage } from './pages/stores/store-platform-page.tsx';
 import { storePluginPage } from './pages/stores/store-plugin-page.tsx';
 import { storeReadyPage } from './pages/stores/store-ready-page.tsx';
 import { replaceSecretPage } from './pages/stores/store-secret-page.tsx';
@@ -115,6 +116,7 @@ export const pages: readonly Page[] = [
   storeKeysPage,
   replaceSecretPage,
   storePluginPage,
+  storePlatformPage,
   storeReadyPage,
   storeDangerPage,
   storeNotificationsPage,

@@ -16,6 +16,7 @@ import type { RequestedBackups } from '../store/backup/requested-backup.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
+import type { Fetch } from '../web/http-server.ts';
 import type { RefusalLog } from '../web/limits/refused-requests.ts';
 import type { Limits } from '../web/limits/request-limits.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
@@ -44,6 +45,8 @@ export interface DashboardOptions extends TransportOptions {
   readonly limitVisit: LimitVisit;
   /** The gap limit of the merchants' own wallets. */
   readonly walletGap: number;
+  /** Answers requests like those of shops, in process. */
+  readonly askApi: Fetch;
   /** Pages beside those of the dashboard. */
   readonly extraPages: readonly ExtraPage[];
   /** Evidence that the clock of this machine is wrong; undefined without such evidence. */

@@ -80,6 +80,9 @@ describe('the API key', () => {
       [`${one}/replace-secret`, 'rotate-secret', {}],
       [`${one}/keys`, 'add-key', { scope: 'read' }],
       [`${one}/plugin`, 'allow-plugin', { key: '1' }],
+      [`${one}/plugin/whmcs`, 'add-plugin-key', {}],
+      [`${one}/plugin/xenforo`, 'delete-webhook', { webhook: 'x' }],
+      [`${one}/plugin/xenforo`, 'add-webhook', { url: 'https://forum.example/a' }],
       [`${one}/wallet/new`, 'use-new', chosen(2)],
       [`${one}/wallet/new`, 'use-known', { wallet: '1' }],
     ];

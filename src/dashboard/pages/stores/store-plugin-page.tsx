@@ -12,6 +12,7 @@ import { type ActionResult, base, type Page, type PageRequest } from '../../page
 import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
 import { DoneNote } from '../../parts/layout.tsx';
 import { inWordsOfPages } from '../../parts/page-words.ts';
+import { platforms } from './plugin-platforms.ts';
 import { keysOf, sentKey } from './store-keys-page.tsx';
 import { type StoreProps, storeMarkup, storeOf, storePath } from './store-layout.tsx';
 
@@ -46,6 +47,18 @@ const ConnectPlugin = (props: StoreProps) => {
         ends after 15 minutes. No API key can ever change the key of a wallet.
       </p>
       <DoneNote request={request} />
+      <p>Which platform is the shop? A plugin for BTCPay Server works as it is:</p>
+      <ul>
+        {Object.entries(platforms).map(([name, platform]) => (
+          <li>
+            <a href={storePath(row.id, `${section}/${name}`)}>{platform.name}</a>
+          </li>
+        ))}
+      </ul>
+      <p>
+        The second choice is a plugin for Blockonomics whose archive <code>paygate plugin</code> has
+        rewritten. These are its settings:
+      </p>
       {open === undefined ? null : (
         <div class="note">
           <p>
