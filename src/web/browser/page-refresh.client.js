@@ -14,8 +14,10 @@ const timeParts = {
   timeZoneName: 'short',
 };
 
+const all = (root, selector) => [...root.querySelectorAll(selector)];
+
 function enhance(root) {
-  for (const time of root.querySelectorAll('time:not([data-distance])')) {
+  for (const time of all(root, 'time:not([data-distance])')) {
     const at = new Date(time.dateTime);
     if (time.dataset.local === undefined) {
       time.title = at.toLocaleString();
@@ -25,13 +27,13 @@ function enhance(root) {
     }
   }
   showTimes(root);
-  for (const form of root.querySelectorAll('form[data-auto]')) {
+  for (const form of all(root, 'form[data-auto]')) {
     form.addEventListener('change', ({ target }) => onFilter(form, target));
   }
   root.querySelector('form[data-send]')?.requestSubmit();
   // Browsers have no clipboard for a page that others can read on the way.
   if (navigator.clipboard === undefined) return;
-  for (const button of root.querySelectorAll('button[data-copy]')) {
+  for (const button of all(root, 'button[data-copy]')) {
     button.classList.remove('unready');
     button.addEventListener('click', () => copy(button));
   }
@@ -49,7 +51,7 @@ function distance(at) {
 }
 
 function showTimes(root) {
-  for (const time of root.querySelectorAll('time[data-distance]')) {
+  for (const time of all(root, 'time[data-distance]')) {
     const at = new Date(time.dateTime);
     time.textContent =
       distance(at) ?? at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
@@ -69,7 +71,7 @@ async function copy(button) {
 }
 
 function countDown() {
-  for (const shown of document.querySelectorAll('[data-until]')) {
+  for (const shown of all(document, '[data-until]')) {
     const left = Math.max(0, Math.ceil((Number(shown.dataset.until) - Date.now()) / 1000));
     shown.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
   }
@@ -79,7 +81,7 @@ function countDown() {
 function isInUse(part) {
   return (
     part.querySelector('form :focus, details[open]:not(.passing)') !== null ||
-    [...part.querySelectorAll('input, textarea, select')].some(isTouched)
+    all(part, 'input, textarea, select').some(isTouched)
   );
 }
 
@@ -109,14 +111,14 @@ function replace(part, fresh) {
   const now = tablesIn(part);
   for (const [place, table] of now.entries()) table.scrollLeft = scrolled[place] ?? 0;
   // Without this, the focus of a keyboard user would return to the top of the page.
-  const same = [...part.querySelectorAll('a')].find(({ href }) => href === focused?.href);
+  const same = all(part, 'a').find(({ href }) => href === focused?.href);
   if (!focused?.isConnected) (now[at] ?? same)?.focus({ preventScroll: true });
 }
 
-const tablesIn = (part) => [...part.querySelectorAll('.scroll')];
+const tablesIn = (part) => all(part, '.scroll');
 
 /** All parts of a page have the same stream and the same interval. */
-const parts = [...document.querySelectorAll('[data-live], [data-poll]')];
+const parts = all(document, '[data-live], [data-poll]');
 /** The HTML of each part as the server sent it, without what `enhance` adds. */
 const shown = new Map(parts.map((part) => [part, part.innerHTML]));
 /** How long a stream may be silent: longer than the time between two heartbeats, 12.5 s. */
