@@ -52,6 +52,7 @@ const answers: readonly (readonly [path: string, button: string, heading: string
   ['/stores/1/keys', 'Show the secret', 'Signature secret'],
   ['/stores/1/keys', 'Create a key', 'New API key'],
   ['/stores/1/plugin', 'Allow for 15 minutes', 'Shop: Plugin'],
+  ['/stores/1/plugin/woocommerce', 'Create a key for WooCommerce', 'Shop: Plugin'],
   ['/stores/1/callbacks', 'Send test callback', 'Test callback to Shop'],
   ['/stores/1/ready', 'Show key and secret', 'Shop: connect your shop'],
   ['/settings/account', 'Set up', 'Authenticator app'],

@@ -148,3 +148,30 @@ test('S-162 a webhook is made by hand with the events of its platform, shows its
   expect(log.match(/The webhook to .* was deleted/g)).toHaveLength(1);
   expect(log).not.toContain('veiled');
 });
+
+test('the test says that a shop refuses plain HTTP', async () => {
+  const { visitor, key } = await open({ config: { publicUrl: 'http://pay.example' } });
+  const { text } = await visitor.submit(`${plugin}/whmcs`, 'check-plugin', { 'api-key': key });
+  expect(linesIn(text)[0]).toBe('URL: http://pay.example is not HTTPS, which some plugins refuse');
+});
+
+test('a removed store gets neither a key nor a webhook', async () => {
+  const { app, visitor } = await open();
+  await visitor.submit('/dashboard/stores/1/remove', 'remove');
+  const counts = () =>
+    app.withStore(async ({ keys, webhookRecords }) => [
+      keys.list(app.world.now()).length,
+      webhookRecords.list(1).length,
+    ]);
+  const before = await counts();
+  await visitor.get('/dashboard/stores');
+  for (const [does, fields] of [
+    ['add-plugin-key', {}],
+    ['add-webhook', { url: 'https://forum.example/a' }],
+  ] as const) {
+    const form = new URLSearchParams({ token: visitor.formToken, do: does, ...fields });
+    const seen = await visitor.post(`${plugin}/xenforo`, String(form));
+    expect([does, seen.status >= 400 && seen.status < 500]).toEqual([does, true]);
+  }
+  expect(await counts()).toEqual(before);
+});
