@@ -284,9 +284,13 @@ describe('a release, on a machine without Node', () => {
     const installed = join(root, 'usr/local/bin/paygate');
     const built = readFileSync(program);
     const keyed = Buffer.from(built);
-    const at = keyed.indexOf(releaseKey);
-    keyed.write(key.publicKey, at, 'latin1');
-    expect([at > 0, keyed.indexOf(releaseKey)]).toEqual([true, -1]);
+    // It stands in the source, and in what V8 compiled of it.
+    let places = 0;
+    for (let at = keyed.indexOf(releaseKey); at > 0; at = keyed.indexOf(releaseKey, at)) {
+      keyed.write(key.publicKey, at, 'latin1');
+      places += 1;
+    }
+    expect([places > 0, keyed.indexOf(releaseKey)]).toEqual([true, -1]);
     mkdirSync(dirname(installed), { recursive: true });
     writeFileSync(installed, keyed, { mode: 0o755 });
     const update = (file: string) =>

@@ -126,8 +126,7 @@ it(`${invoiceKills} kills change no order of the events of an invoice`, async ()
     );
     for (const type of types) {
       const times = events.filter((each) => each.type === type);
-      expect(times.length).toBeLessThanOrEqual(2);
-      // One whose request never arrived is a repetition as well.
+      // Two kills can fall into one event. One whose request never arrived is a repetition as well.
       expect(times.slice(1).every(({ isRedelivery }) => isRedelivery)).toBe(true);
     }
   }
