@@ -62,7 +62,7 @@ const orderIn = (body: string): OrderJson | undefined => JSON.parse(body).data.o
 /** Holds once no delivery is pending. @returns what does not */
 export function wrongWebhooks(run: Run): string[] {
   const received = run.receivedEvents.slice(run.eventsRestoredAt);
-  return [...wrongContents(run, received), ...wrongVersions(received), ...wrongKnowledge(run)];
+  return [...wrongContents(run, received), ...wrongVersions(run), ...wrongKnowledge(run)];
 }
 
 /** Whether clocks that jumped let paygate delete events. */
@@ -89,11 +89,14 @@ function wrongContents(run: Run, received: readonly ReceivedEvent[]): string[] {
   ];
 }
 
-/** No event of an order is first sent after a newer one. A retry may come later. */
-function wrongVersions(received: readonly ReceivedEvent[]): string[] {
+/**
+ * No event of an order is first sent after a newer one. A retry may come later, also of an event
+ * that was sent before a restore.
+ */
+function wrongVersions({ receivedEvents, eventsRestoredAt }: Run): string[] {
   const newest = new Map<string, number>();
-  const sent = new Set<string>();
-  return received.flatMap(({ id, body }) => {
+  const sent = new Set(receivedEvents.slice(0, eventsRestoredAt).map(({ id }) => id));
+  return receivedEvents.slice(eventsRestoredAt).flatMap(({ id, body }) => {
     const order = orderIn(body);
     if (order === undefined || sent.has(id)) return [];
     sent.add(id);
