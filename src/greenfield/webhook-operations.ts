@@ -144,7 +144,7 @@ export function webhookOperations(options: RouteOptions): GreenfieldOperation[] 
         };
         const { id } = storeOf(options, asked.key);
         const row = await write(options, asked, 'webhook.add', (tx) =>
-          webhookRecords.add(tx, id, fields),
+          webhookRecords.add(tx, options.now(), id, fields),
         );
         return { ...shown(row), secret: row.secret };
       },

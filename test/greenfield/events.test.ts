@@ -133,7 +133,9 @@ describe('a webhook', () => {
         ...{ status: 404, body: { code: 'webhook-not-found' } },
       });
     }
-    for (let count = 0; count < 10; count += 1) await greenfield.ask('POST', webhooks, { url });
+    for (let count = 0; count < 10; count += 1) {
+      await greenfield.ask('POST', webhooks, { url: `${url}?${count}` });
+    }
     expect(await greenfield.ask('POST', webhooks, { url })).toMatchObject({
       ...{ status: 400, body: { message: /10 webhooks/ } },
     });
@@ -143,6 +145,23 @@ describe('a webhook', () => {
       });
     }
     expect((await greenfield.ask('POST', webhooks, {})).body).toMatchObject([{ path: 'url' }]);
+  });
+
+  test('replaces the one of the same URL and events, whose secret the shop has forgotten', async () => {
+    const greenfield = await openGreenfield();
+    await plugin(greenfield, greenfield.app.world.now() + 60_000);
+    const url = 'http://127.0.0.1:9/';
+    const settled = { everything: false, specificEvents: ['InvoiceSettled'] };
+    const add = async (more: object = {}) =>
+      (await greenfield.ask('POST', webhooks, { url, ...more })).body.id as string;
+    const [first, part, second] = [
+      await add(),
+      await add({ authorizedEvents: settled }),
+      await add(),
+    ];
+    const listed: { id: string }[] = (await greenfield.ask('GET', webhooks)).body;
+    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set([part, second]));
+    expect((await greenfield.ask('GET', `${webhooks}/${first}`)).status).toBe(404);
   });
 
   test('17: is refused outside of the window, with the place where to open it', async () => {

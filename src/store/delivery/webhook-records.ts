@@ -25,8 +25,15 @@ export function createWebhookRecords(orm: Orm) {
   return {
     /** The oldest first. */
     list,
-    /** @throws PaygateError conflict if the store has as many as it may have */
-    add(_tx: Tx, storeId: number, fields: WebhookFields): WebhookRow {
+    /**
+     * Replaces one of the same URL and events: a shop that is connected again knows the newest
+     * secret alone, and refuses the others.
+     * @throws PaygateError conflict if the store has as many as it may have
+     */
+    add(_tx: Tx, now: number, storeId: number, fields: WebhookFields): WebhookRow {
+      for (const { id, url, events } of list(storeId)) {
+        if (url === fields.url && events === fields.events) change(id, { removedAt: now });
+      }
       if (list(storeId).length >= maxWebhooks) {
         throw new PaygateError(
           'conflict',

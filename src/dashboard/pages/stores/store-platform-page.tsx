@@ -231,7 +231,7 @@ async function addWebhook(request: PageRequest): Promise<ActionResult> {
   const fields = { url, secret, isEnabled: true, events: events.join() };
   const webhook = await database.write((tx) => {
     requireRunning(catalog.store(row.id));
-    const added = webhookRecords.add(tx, row.id, fields);
+    const added = webhookRecords.add(tx, request.now, row.id, fields);
     const detail = { webhook: added.publicId, url: redactUrl(url) };
     recordChange(request, tx, 'webhook.add', detail, row.id);
     return added;
