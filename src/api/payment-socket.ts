@@ -13,6 +13,7 @@ import {
   connectionToClose,
 } from '../domain/access/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { unixSeconds } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
 import { statusOf } from '../store/payments/confirmations.ts';
 import type { Receipt } from '../store/payments/receipts.ts';
@@ -114,7 +115,7 @@ function send(socket: WSContext, records: Records, receipt: Receipt): void {
   socket.send(
     JSON.stringify({
       status: statusOf(records, receipt),
-      timestamp: Math.floor(receipt.changedAt / 1000),
+      timestamp: unixSeconds(receipt.changedAt),
       value: receipt.valueSat,
       txid: receipt.txid,
     }),

@@ -19,6 +19,7 @@ import {
 } from '../domain/delivery/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
+import { unixSeconds } from '../lib/time-units.ts';
 import type { AttemptRecord } from '../store/delivery/attempts.ts';
 import type { WebhookFormat } from '../store/schema/schema.ts';
 import type { World } from '../world/world.ts';
@@ -240,7 +241,7 @@ function requestHeaders(
 ): Record<string, string> {
   const { version, isClockWrong, signingTime } = options;
   const now = signingTime?.() ?? world.now();
-  const content = { eventId, timestamp: Math.floor(now / 1000), payload };
+  const content = { eventId, timestamp: unixSeconds(now), payload };
   return {
     'user-agent': `paygate/${version}`,
     accept: '*/*',

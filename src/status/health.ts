@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import { verbOf } from '../domain/text/format.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
+import { unixSeconds } from '../lib/time-units.ts';
 import { version } from '../lib/version.ts';
 import type { Records } from '../store/open-records.ts';
 import { countText, currentFindings, type FindingParts, textOf } from './findings.ts';
@@ -94,8 +95,6 @@ export const hostWarnings = (channels: readonly ChannelStatus[]) =>
     })),
   );
 
-const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);
-
 const serverHealth = (status: ServerStatus): ServerHealth => ({
   server: status.label,
   state: status.state,
@@ -103,14 +102,16 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   ...(status.protocol !== undefined && { protocol: status.protocol }),
   ...(status.height !== undefined && { height: status.height }),
   ...(status.latencyMs !== undefined && { latency_ms: status.latencyMs }),
-  ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
+  ...(status.connectedSince !== undefined && {
+    connected_since: unixSeconds(status.connectedSince),
+  }),
   ...(status.trust !== undefined && { certificate: status.trust.kind }),
   ...(status.trust?.kind === 'pinned' && { pin: status.trust.sha256 }),
   ...(status.refused && { certificate_refused: true as const }),
   ...(status.refused?.shown !== undefined && { certificate_shown: status.refused.shown }),
   ...(status.doubt !== undefined && { doubt: status.doubt }),
   ...(status.ban !== undefined && {
-    banned_until: seconds(status.ban.until),
+    banned_until: unixSeconds(status.ban.until),
     ban_reason: status.ban.reason,
   }),
   ...(status.lastError !== undefined && { error: status.lastError }),

@@ -2,16 +2,13 @@
 // ends with `_at` has Unix seconds, in CSV a time in UTC.
 
 import type { CsvCell } from '../lib/csv.ts';
+import { unixSeconds } from '../lib/time-units.ts';
 import type { CallbackRow } from '../store/delivery/callback-view.ts';
 import type { ListedEvent } from '../store/delivery/event-view.ts';
 import type { OrderView } from '../store/orders/order-view.ts';
 import type { AddressEntry } from '../store/wallets/address-view.ts';
 
 type Fields<Row> = Readonly<Record<string, (row: Row) => string | number | boolean | null>>;
-
-/** Unix seconds. */
-export const seconds = (epochMs: number | null): number | null =>
-  epochMs === null ? null : Math.floor(epochMs / 1000);
 
 /** `2026-11-21T16:26:00Z` */
 export const utcOfSeconds = (at: number | null): string | null =>
@@ -27,10 +24,10 @@ export const callbackFields = {
   status: (row) => row.status,
   state: (row) => row.state,
   attempts: (row) => row.attemptCount,
-  created_at: (row) => seconds(row.createdAt),
-  next_attempt_at: (row) => seconds(row.state === 'owed' ? row.nextAttemptAt : null),
-  confirm_at: (row) => seconds(row.confirmAt),
-  settled_at: (row) => seconds(row.settledAt),
+  created_at: (row) => unixSeconds(row.createdAt),
+  next_attempt_at: (row) => unixSeconds(row.state === 'owed' ? row.nextAttemptAt : null),
+  confirm_at: (row) => unixSeconds(row.confirmAt),
+  settled_at: (row) => unixSeconds(row.settledAt),
   last_outcome: (row) => row.outcome,
   last_reason: (row) => row.reason,
   last_doubt: (row) => row.doubt,
@@ -42,9 +39,9 @@ export const eventFields = {
   store_id: (row) => row.storeId,
   state: (row) => row.state,
   attempts: (row) => row.attemptCount,
-  created_at: (row) => seconds(row.createdAt),
-  next_attempt_at: (row) => seconds(row.state === 'owed' ? row.nextAttemptAt : null),
-  settled_at: (row) => seconds(row.settledAt),
+  created_at: (row) => unixSeconds(row.createdAt),
+  next_attempt_at: (row) => unixSeconds(row.state === 'owed' ? row.nextAttemptAt : null),
+  settled_at: (row) => unixSeconds(row.settledAt),
   last_outcome: (row) => row.outcome,
   last_reason: (row) => row.reason,
 } satisfies Fields<ListedEvent>;
@@ -59,7 +56,7 @@ export const addressFields = (orderView: Pick<OrderView, 'byAddressId'>) =>
     order_id: (row) =>
       row.orderId === null ? null : (orderView.byAddressId(row.id)?.publicId ?? null),
     paid: (row) => row.isPaid,
-    issued_at: (row) => seconds(row.issuedAt),
+    issued_at: (row) => unixSeconds(row.issuedAt),
   }) satisfies Fields<AddressEntry>;
 
 export const jsonOf = <Row>(fields: Fields<Row>, row: Row) =>

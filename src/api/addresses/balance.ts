@@ -8,6 +8,7 @@ import {
 } from '../../domain/payment/balance-change.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { ScriptMovements } from '../../watcher/reader.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -174,7 +175,7 @@ function newestFirst(options: ApiOptions, unconfirmed: readonly Merged[]): Waiti
 async function describe({ reader }: ApiOptions, each: Merged, seenAt = 0) {
   const { txid, height, deltaSat, addresses } = each;
   return {
-    time: height === null ? Math.floor(seenAt / 1000) : await reader.timeOf(height),
+    time: height === null ? unixSeconds(seenAt) : await reader.timeOf(height),
     addr: [...addresses],
     value: deltaSat,
     txid,

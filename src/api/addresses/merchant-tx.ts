@@ -5,6 +5,7 @@ import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { Records } from '../../store/open-records.ts';
 import { confirmationsOf, hasLeft, statusOf } from '../../store/payments/confirmations.ts';
@@ -85,7 +86,7 @@ function describe(records: Records, receipt: Receipt): PaymentAnswer {
     status,
     value: receipt.valueSat,
     confirmations: confirmationsOf(records, receipt, isOut),
-    time: Math.floor(receipt.firstSeenAt / 1000),
+    time: unixSeconds(receipt.firstSeenAt),
     ...(status === 0 && receipt.signalsRbf && !isDropped && { rbf: 1 as const }),
     ...(receipt.replacedBy !== null && { replaced_by: receipt.replacedBy }),
     ...(isDropped && { dropped: true as const }),

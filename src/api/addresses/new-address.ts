@@ -1,6 +1,7 @@
 // `new_address` (wire §2): a new address for one order of a store.
 
 import * as z from 'zod';
+import { unixSeconds } from '../../lib/time-units.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from '../idempotency-key.ts';
 import { type Operation, operation } from '../operation.ts';
 import { bitcoin, unixTime } from '../shared-schemas.ts';
@@ -53,7 +54,7 @@ export const newAddress = (issue: IssueAddress): Operation =>
       const { address } = await issue({ key, target, reset, idempotencyKey });
       return {
         address: address.address,
-        time: Math.floor(address.issuedAt / 1000),
+        time: unixSeconds(address.issuedAt),
         crypto: 'BTC' as const,
         account: address.account,
         ...(reset && { reset: 1 as const }),

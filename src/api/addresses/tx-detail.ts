@@ -7,6 +7,7 @@ import { networks } from '../../bitcoin/network.ts';
 import { parseTransaction, type Transaction, type TxOutput } from '../../bitcoin/transaction.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { Records } from '../../store/open-records.ts';
 import { statusOf } from '../../store/payments/confirmations.ts';
 import type { ChainReader } from '../../watcher/reader.ts';
@@ -79,7 +80,7 @@ export const txDetail = (options: ApiOptions): Operation =>
       const status = Math.min(...counted.map((each) => statusOf(records, each))) as 0 | 1 | 2;
       return {
         status: statuses[status],
-        time: Math.floor(newest.firstSeenAt / 1000),
+        time: unixSeconds(newest.firstSeenAt),
         size: transaction.size,
         fee: transaction.isCoinbase ? 0 : total(spent) - total(transaction.outputs),
         vin: spent.map((each) => describe(records, each)),

@@ -2,6 +2,7 @@
 // balance. store-list.ts decides which wallets a key sees.
 
 import * as z from 'zod';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { WalletRow } from '../../store/wallets/catalog.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -22,7 +23,7 @@ const datedWallet = walletAnswer.extend({ created_at: unixTime }).meta({ id: 'Da
 
 const describeDated = (options: ApiOptions, row: WalletRow) => ({
   ...describeWallet(options, row),
-  created_at: Math.floor(row.createdAt / 1000),
+  created_at: unixSeconds(row.createdAt),
 });
 
 const listWallets = (options: ApiOptions): Operation =>

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { formatTime } from '../../domain/text/format.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import { actorOf } from '../../store/access/audit.ts';
 import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from '../command.ts';
 
@@ -12,7 +13,7 @@ export function auditCommand(): Command {
       withStore(given, async ({ audit }) => {
         const rows = audit.list(given.limit);
         const entries = rows.map((row) => ({
-          at: Math.floor(row.at / 1000),
+          at: unixSeconds(row.at),
           key: row.keyId,
           action: row.action,
           store: row.storeId,

@@ -8,6 +8,7 @@ import { listenAddressesOf } from '../../domain/delivery/public-endpoint.ts';
 import { clockError } from '../../domain/payment/clock-check.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import { releasedAt } from '../../lib/version.ts';
 import type { HealthReport, ServerHealth } from '../../status/health.ts';
 import type { Records } from '../../store/open-records.ts';
@@ -141,7 +142,7 @@ const storedServers = (given: FileOptions): Promise<readonly ServerHealth[]> =>
       ...(trust?.kind === 'pinned' && { pin: trust.sha256 }),
       ...(ban !== undefined &&
         ban.until > world.now() && {
-          banned_until: Math.floor(ban.until / 1000),
+          banned_until: unixSeconds(ban.until),
           ban_reason: ban.reason,
         }),
     })),

@@ -10,10 +10,9 @@ import {
   keyScopes,
 } from '../../domain/access/key-scope.ts';
 import { formatTime } from '../../domain/text/format.ts';
-import { secondMs } from '../../lib/time-units.ts';
+import { secondMs, unixSeconds } from '../../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../../store/access/api-keys.ts';
 import { requireRunning } from '../../store/wallets/catalog.ts';
-import { seconds } from '../../web/list-fields.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -49,7 +48,7 @@ export function keyCommand(): Command {
           recordChange({ audit }, tx, 'key.rotate', { overlap: `${given.overlap / secondMs} s` });
           return keys.rotateMerchantKey(tx, now, secret, given.overlap);
         });
-        print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
+        print(given, { api_key: apiKey, old_key_ends_at: unixSeconds(ends) }, () =>
           given.overlap === 0
             ? `${apiKey}\nAll older keys of the merchant are revoked.`
             : `${apiKey}\nOlder keys end at ${formatTime(ends)} at the latest.${shortenedText(shortened)}`,
@@ -109,9 +108,9 @@ const describe = (key: Key) => ({
   id: key.id,
   store_id: key.storeId,
   scope: key.scope,
-  created_at: seconds(key.createdAt),
-  ends_at: seconds(key.expiresAt),
-  plugin_until: seconds(key.pluginUntil),
+  created_at: unixSeconds(key.createdAt),
+  ends_at: unixSeconds(key.expiresAt),
+  plugin_until: unixSeconds(key.pluginUntil),
 });
 
 function listCommand(): Command {

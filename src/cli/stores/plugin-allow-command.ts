@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { formatTime } from '../../domain/text/format.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import { maxPluginMs, requireMerchantKey } from '../../store/access/api-keys.ts';
 import {
   type FileOptions,
@@ -46,7 +47,7 @@ export function pluginAllowCommand(): Command {
           const action = minutes === 0 ? 'plugin.shut' : 'plugin.allow';
           recordChange(records, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
         });
-        print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
+        print(given, { key: keyId, until: unixSeconds(until) }, () =>
           given.minutes === 0
             ? `Key ${keyId} may no longer change stores.`
             : `Key ${keyId} may change stores until ${formatTime(until)}; \`paygate audit list\` lists its changes.`,

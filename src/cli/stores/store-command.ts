@@ -11,10 +11,10 @@ import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/stor
 import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
-import { seconds } from '../../web/list-fields.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -186,8 +186,8 @@ function detail(records: Records, row: StoreRow) {
     own_callback_ca: row.callbackCa !== null,
     next_index: wallet?.nextIndex ?? null,
     scanned: wallet !== null && wallet.scannedAt !== null,
-    created_at: seconds(row.createdAt),
-    archived_at: seconds(row.archivedAt),
+    created_at: unixSeconds(row.createdAt),
+    archived_at: unixSeconds(row.archivedAt),
     callbacks_stopped: row.callbacksStopped,
   };
 }
@@ -292,7 +292,7 @@ function showCommand(): Command {
           ...detail(records, row),
           webhook_secret: webhookSecret,
           old_webhook_secret: previous ?? null,
-          old_secret_ends_at: seconds(ends),
+          old_secret_ends_at: unixSeconds(ends),
         };
         print(given, answer, () =>
           table([
@@ -344,7 +344,7 @@ function rotateSecretCommand(): Command {
           return catalog.changeStore(tx, id, rotatedSecrets(catalog.store(id), fresh, world.now()));
         });
         const until = row.previousSecretUntil ?? 0;
-        const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };
+        const answer = { webhook_secret: fresh, old_secret_ends_at: unixSeconds(until) };
         print(
           given,
           answer,

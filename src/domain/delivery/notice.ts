@@ -2,6 +2,7 @@
 // title and lines for people, and data for machines. It holds no data of a customer beyond the
 // reference of the order.
 
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { OrderEventType, OrderStatus } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
 import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
@@ -212,7 +213,7 @@ const findingJson = ({ code, subject, text, since }: NoticedFinding) => ({
   code,
   subject,
   text: plainText(text, maxLineLength),
-  since: Math.floor(since / 1000),
+  since: unixSeconds(since),
 });
 
 /** What "Send a test" sends. */

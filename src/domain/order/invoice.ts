@@ -1,7 +1,7 @@
 // An order as an invoice of BTCPay's Greenfield API: its two states, and its JSON text. Amounts are
 // decimal text, times Unix seconds. Client libraries declare exactly these types.
 
-import { dayMs } from '../../lib/time-units.ts';
+import { dayMs, unixSeconds } from '../../lib/time-units.ts';
 import {
   exactBitcoin,
   formatMoney,
@@ -95,7 +95,6 @@ export function manualStatuses({ status, receivedSat }: Standing): ('Settled' | 
 
 /** Stands for the end of an order that never expires: clients declare a number. */
 const endlessMs = 36_500 * dayMs;
-const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** The JSON text of an invoice. Its metadata is the text that the shop sent. */
 export function invoiceText(
@@ -108,7 +107,7 @@ export function invoiceText(
   const { publicId, createdAt, returnUrl, language } = order;
   const [status, additionalStatus] = invoiceStateOf(order, standing);
   const expiresAt = order.expiresAt ?? createdAt + endlessMs;
-  const monitored = seconds(expiresAt + dayMs);
+  const monitored = unixSeconds(expiresAt + dayMs);
   const invoice = {
     id: publicId,
     storeId,
@@ -117,8 +116,8 @@ export function invoiceText(
     currency: order.currency ?? request.unit ?? 'BTC',
     type: 'Standard',
     checkoutLink: `${baseUrl}/i/${publicId}`,
-    createdTime: seconds(createdAt),
-    expirationTime: seconds(expiresAt),
+    createdTime: unixSeconds(createdAt),
+    expirationTime: unixSeconds(expiresAt),
     monitoringExpiration: monitored,
     // Its name in older versions.
     monitoringTime: monitored,
@@ -221,7 +220,7 @@ export const invoicePayment = (
   { payment }: Pick<PaymentStanding<ShownPayment>, 'payment'>,
 ) => ({
   id: `${payment.txid}-0`,
-  receivedDate: seconds(payment.firstSeenAt),
+  receivedDate: unixSeconds(payment.firstSeenAt),
   value: shortBitcoin(payment.valueSat),
   fee: '0',
   status:

@@ -1,5 +1,6 @@
 // A link as the API and commands show it.
 
+import { unixSeconds } from '../../lib/time-units.ts';
 import { type LinkInput, linkBodyOf } from './link-input.ts';
 
 /** A recorded link. Times are epoch milliseconds. */
@@ -32,6 +33,6 @@ export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string)
     order_count: counts.orders,
     paid_count: counts.paid,
     url: `${baseUrl}/l/${link.publicId}`,
-    created_at: Math.floor(link.createdAt / 1000),
+    created_at: unixSeconds(link.createdAt),
   };
 }

@@ -1,6 +1,7 @@
 // An order and its payments as shops receive them, from the API and in events. Times are Unix
 // seconds, satoshis are integers, amounts and rates are decimal text.
 
+import { unixSeconds } from '../../lib/time-units.ts';
 import { formatMoney, formatPrice } from '../payment/money.ts';
 import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
@@ -93,9 +94,6 @@ export interface OrderJson {
 /** Payments that an order shows. Its sums count all. */
 const maxShownPayments = 200;
 
-const seconds = (ms: number): number => Math.floor(ms / 1000);
-const secondsOrNull = (ms: number | null): number | null => (ms === null ? null : seconds(ms));
-
 /** @param baseUrl begins the URL of the order's page, and has no slash at its end */
 export function orderJson(
   order: OrderDetails,
@@ -122,8 +120,8 @@ export function orderJson(
     quote: quote && {
       rate: formatPrice(quote.rateCents),
       amount_sat: quote.amountSat,
-      created_at: seconds(quote.createdAt),
-      expires_at: seconds(quote.expiresAt),
+      created_at: unixSeconds(quote.createdAt),
+      expires_at: unixSeconds(quote.expiresAt),
     },
     address,
     uri: missingSat ? paymentUri(address, { amountSat: missingSat, label: storeName }) : null,
@@ -133,11 +131,11 @@ export function orderJson(
     metadata: JSON.parse(order.metadata) as Record<string, string>,
     return_url: order.returnUrl,
     language: order.language,
-    created_at: seconds(order.createdAt),
-    expires_at: secondsOrNull(order.expiresAt),
-    paid_at: secondsOrNull(order.paidAt),
-    canceled_at: secondsOrNull(order.canceledAt),
-    accepted_at: secondsOrNull(order.acceptedAt),
+    created_at: unixSeconds(order.createdAt),
+    expires_at: unixSeconds(order.expiresAt),
+    paid_at: unixSeconds(order.paidAt),
+    canceled_at: unixSeconds(order.canceledAt),
+    accepted_at: unixSeconds(order.acceptedAt),
     payments: standing.payments.slice(-maxShownPayments).reverse().map(paymentJson),
   };
 }
@@ -163,7 +161,7 @@ export function paymentJson({
     late: isLate,
     status: statusNumbers[payment.state],
     confirmations: payment.confirmations,
-    first_seen_at: seconds(payment.firstSeenAt),
+    first_seen_at: unixSeconds(payment.firstSeenAt),
     height: payment.height,
     rbf: payment.signalsRbf,
     gone: payment.state === 'dropped',

@@ -3,7 +3,7 @@
 // with time, because a copy on another machine knows of no other copy. A clock may be wrong:
 // therefore it is also above what the files at hand say. See docs/decisions/054.
 
-import { secondMs } from '../../lib/time-units.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 
 /** More events than an order has between two copies that the clock does not separate. */
 export const versionStep = 1_000;
@@ -22,6 +22,6 @@ export interface KnownVersions {
  */
 export function raisedVersion({ highest, marked }: KnownVersions, now: number): number {
   const known = Math.max(highest, marked);
-  const byTime = Math.floor(now / secondMs);
+  const byTime = unixSeconds(now);
   return byTime > known ? byTime : known + versionStep;
 }

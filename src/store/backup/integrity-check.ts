@@ -6,6 +6,7 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import { freeBytesAt, removeLeftovers } from '../../world/disk.ts';
 import { isDamage, type Sqlite, withSqlite } from '../db/driver.ts';
 import { logEnds, truePath } from '../db/file-path.ts';
@@ -174,7 +175,7 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
     network: read<string>("SELECT value ->> '$' FROM settings WHERE name = 'network'"),
     instance: read<string>("SELECT value ->> '$' FROM settings WHERE name = 'instance'"),
     counts,
-    last_issued_at: issuedAt === null ? null : Math.floor(issuedAt / 1000),
+    last_issued_at: unixSeconds(issuedAt),
     wallets: walletsOf(sqlite, faults),
     ok: faults.length === 0,
     faults: faults.slice(0, maxFaults),

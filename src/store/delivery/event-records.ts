@@ -13,6 +13,7 @@ import { eventBody, isSubscribed } from '../../domain/delivery/event-body.ts';
 import { type InvoiceEvent, isAskedFor } from '../../domain/order/invoice-event.ts';
 import { eventIdFor } from '../../domain/order/order-id.ts';
 import type { WebhookEvents } from '../../domain/store/store-settings.ts';
+import { unixSeconds } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
@@ -131,7 +132,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
           if (statements.made.get({ eventId }) !== undefined) continue;
           const common = {
             type,
-            timestamp: Math.floor(now / 1000),
+            timestamp: unixSeconds(now),
             storeId: webhook.storePublicId,
           };
           const body = JSON.stringify({ ...common, invoiceId: publicId, ...fields });
