@@ -4,7 +4,11 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { isSameAddress, isThisMachine } from '../domain/access/client-address.ts';
+import {
+  isSameAddress,
+  isThisMachine,
+  isThisMachineName,
+} from '../domain/access/client-address.ts';
 import { isAllowed } from '../domain/access/key-scope.ts';
 import type { Records } from '../store/open-records.ts';
 import { forwardedHeaders } from '../web/limits/request-origin.ts';
@@ -35,8 +39,8 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
   if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;
   const name = new URL(context.req.url).hostname.replace(/^\[|\]$/g, '');
   return (
-    ['localhost', ...ownNames].some((own) => own.toLowerCase() === name) ||
-    isThisMachine(name) ||
+    ownNames.some((own) => own.toLowerCase() === name) ||
+    isThisMachineName(name) ||
     isSameAddress(name, localAddress)
   );
 }

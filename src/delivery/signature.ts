@@ -4,6 +4,7 @@
 // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { base64 } from '@scure/base';
 import { LRUCache } from 'lru-cache';
 
@@ -96,6 +97,10 @@ export const rotatedSecrets = (
   previousWebhookSecret: webhookSecret,
   previousSecretUntil: now + secretOverlapMs,
 });
+
+/** For a webhook of a plugin: letters and digits, which any shop can hold. */
+export const newPluginSecret = (randomBytes: (length: number) => Uint8Array): string =>
+  bytesToHex(randomBytes(24));
 
 export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>
   secretPrefix + base64.encode(randomBytes(secretBytes));

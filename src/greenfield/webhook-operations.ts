@@ -4,6 +4,7 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { operation } from '../api/operation.ts';
+import { newPluginSecret } from '../delivery/signature.ts';
 import { checkWebhookUrl, redactUrl } from '../domain/delivery/callback.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import { encodeBars } from '../domain/text/url-text.ts';
@@ -99,10 +100,6 @@ function write(
   });
 }
 
-/** As long as a key, so that shops can hold it in any form. */
-const newSecret = ({ randomBytes }: RouteOptions): string =>
-  Buffer.from(randomBytes(24)).toString('hex');
-
 export function webhookOperations(options: RouteOptions): GreenfieldOperation[] {
   const { webhookRecords } = options.records;
   const ofStore = z.object({ storeId: z.string() });
@@ -140,7 +137,7 @@ export function webhookOperations(options: RouteOptions): GreenfieldOperation[] 
       async run({ body: given, ...asked }) {
         const fields: WebhookFields = {
           ...fieldsOf(options, asked.key, given),
-          secret: given.secret || newSecret(options),
+          secret: given.secret || newPluginSecret(options.randomBytes),
         };
         const { id } = storeOf(options, asked.key);
         const row = await write(options, asked, 'webhook.add', (tx) =>

@@ -8,6 +8,7 @@ import {
   isLocalNetwork,
   isProxy,
   isThisMachine,
+  isThisMachineName,
   type Proxies,
 } from '../../domain/access/client-address.ts';
 import {
@@ -60,7 +61,7 @@ export function transportOf(context: Context, options: TransportOptions): Transp
     !isForwarded &&
     isThisMachine(socketAddressOf(context)) &&
     // Any other host name may belong to an attacker who points it at loopback (DNS rebinding).
-    (hostname === 'localhost' || isThisMachine(hostname));
+    isThisMachineName(hostname);
   const isAllowed =
     options.dashboardPlainHttp === true &&
     isLocalNetwork(clientAddressOf(context, options.proxies)) &&

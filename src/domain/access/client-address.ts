@@ -85,6 +85,10 @@ export const isWithin = (ip: ipaddr.IPv4 | ipaddr.IPv6, networks: Networks): boo
 export const isThisMachine = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';
 
+/** Whether a host name, without brackets, leads a program on this machine to itself. */
+export const isThisMachineName = (hostname: string): boolean =>
+  hostname === 'localhost' || isThisMachine(hostname);
+
 /** Whether two spellings mean the same address. */
 export const isSameAddress = (one: string, other: string): boolean =>
   ipaddr.isValid(one) &&

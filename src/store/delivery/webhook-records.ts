@@ -31,10 +31,12 @@ export function createWebhookRecords(orm: Orm) {
      * @throws PaygateError conflict if the store has as many as it may have
      */
     add(_tx: Tx, now: number, storeId: number, fields: WebhookFields): WebhookRow {
-      for (const { id, url, events } of list(storeId)) {
-        if (url === fields.url && events === fields.events) change(id, { removedAt: now });
-      }
-      if (list(storeId).length >= maxWebhooks) {
+      const before = list(storeId);
+      const twins = before.filter(
+        ({ url, events }) => url === fields.url && events === fields.events,
+      );
+      for (const { id } of twins) change(id, { removedAt: now });
+      if (before.length - twins.length >= maxWebhooks) {
         throw new PaygateError(
           'conflict',
           `the store has ${maxWebhooks} webhooks: delete one first`,

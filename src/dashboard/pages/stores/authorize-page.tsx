@@ -2,7 +2,7 @@
 // hands its key to the shop by a form.
 // https://docs.btcpayserver.org/API/Greenfield/v1/#operation/ApiKeys_Authorize
 
-import { isThisMachine } from '../../../domain/access/client-address.ts';
+import { isThisMachineName } from '../../../domain/access/client-address.ts';
 import { type KeyPlugin, permissionsFor } from '../../../domain/access/key-scope.ts';
 import { checkWebhookUrl } from '../../../domain/delivery/callback.ts';
 import { type CallbackFlags, portOf } from '../../../domain/delivery/callback-url-policy.ts';
@@ -88,7 +88,6 @@ function targetOf(request: PageRequest, flags: CallbackFlags): URL {
 }
 
 const nameOf = ({ hostname }: URL): string => hostname.replace(/^\[|\.$|\]$/g, '');
-const isLoopback = (name: string): boolean => name === 'localhost' || isThisMachine(name);
 
 const isOwn = ({ transport, parts, context }: PageRequest, url: URL): boolean =>
   [...transport.origins, parts.publicUrl ?? '', context.req.url].some((text) => {
@@ -98,15 +97,12 @@ const isOwn = ({ transport, parts, context }: PageRequest, url: URL): boolean =>
     const isSamePort = portOf(own) === portOf(url);
     // A port that is not named is that of the scheme, and a server has both.
     if (one === other) return isSamePort || own.port === url.port;
-    return isSamePort && isLoopback(one) && isLoopback(other);
+    return isSamePort && isThisMachineName(one) && isThisMachineName(other);
   });
-
-const activeStores = ({ parts }: PageRequest): StoreRow[] =>
-  parts.records.catalog.stores().filter(({ archivedAt }) => archivedAt === null);
 
 const Consent = (props: KeyRequest & { readonly request: PageRequest }) => {
   const { request, target, application, refused } = props;
-  const stores = activeStores(request);
+  const stores = request.parts.records.catalog.stores();
   const options = stores.map(({ id, name }) => [id, name] as const);
   return (
     <NarrowPage title="Connect a plugin">
@@ -170,7 +166,7 @@ const Consent = (props: KeyRequest & { readonly request: PageRequest }) => {
 async function giveKey(request: PageRequest): Promise<ActionResult> {
   const { plugin, application } = keyRequestOf(request);
   const id = field(request, 'store');
-  const row = activeStores(request).find((each) => String(each.id) === id);
+  const row = request.parts.records.catalog.stores().find((each) => String(each.id) === id);
   if (row === undefined) throw fieldError('invalid', 'store', 'Choose a store.');
   const target = targetOf(request, row);
   await requireRecentPassword(request);

@@ -1,7 +1,7 @@
 // What a plugin would make of its settings: the calls of its set-up, asked of our own routes with
 // its key. It changes nothing.
 
-import { isThisMachine } from '../../../domain/access/client-address.ts';
+import { isThisMachineName } from '../../../domain/access/client-address.ts';
 import { permissionsFor } from '../../../domain/access/key-scope.ts';
 import type { StoreRow } from '../../../store/wallets/catalog.ts';
 import type { PageRequest } from '../../page.ts';
@@ -48,7 +48,7 @@ const lineOf = (what: string, problem: string | undefined): CheckLine =>
 
 function urlProblem(text: string): string | undefined {
   const { protocol, hostname = '' } = URL.parse(text) ?? {};
-  if (hostname === 'localhost' || isThisMachine(hostname.replace(/^\[|\]$/g, ''))) {
+  if (isThisMachineName(hostname.replace(/^\[|\]$/g, ''))) {
     return `${text} leads a shop on another machine to itself: set --public-url or --domain`;
   }
   return protocol === 'https:' ? undefined : `${text} is not HTTPS, which some plugins refuse`;

@@ -2,6 +2,7 @@
 // shape, a test. It adds the webhook of a plugin that makes none itself.
 
 import type { Child } from 'hono/jsx';
+import { newPluginSecret } from '../../../delivery/signature.ts';
 import { readApiKey } from '../../../domain/access/api-key.ts';
 import { checkWebhookUrl, redactUrl } from '../../../domain/delivery/callback.ts';
 import { encodeBars, trimUrl } from '../../../domain/text/url-text.ts';
@@ -227,7 +228,7 @@ async function addWebhook(request: PageRequest): Promise<ActionResult> {
   );
   await requireRecentPassword(request);
   const { webhookRecords, catalog, database } = parts.records;
-  const secret = Buffer.from(parts.world.randomBytes(24)).toString('hex');
+  const secret = newPluginSecret(parts.world.randomBytes);
   const fields = { url, secret, isEnabled: true, events: events.join() };
   const webhook = await database.write((tx) => {
     requireRunning(catalog.store(row.id));
