@@ -2,12 +2,12 @@
 
 import { redactedTarget } from '../../../domain/delivery/callback.ts';
 import { formatStatus } from '../../../domain/order/state-words.ts';
-import { Amount, Pill, Short, Time } from '../../../web/values.tsx';
+import { Amount, Pill, Short } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
-import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
+import { Attempts, DeliveryFacts, DeliveryLine } from './delivery-attempts.tsx';
 import { deliveryState } from './delivery-state.ts';
 
 export const callbackPage: Page = {
@@ -53,18 +53,7 @@ function callbackMarkup(request: PageRequest) {
         <dd>
           <code>GET {redactedTarget(callbackUrl, row.query)}</code>
         </dd>
-        <dt>Store</dt>
-        <dd>
-          <a href={`${base}/stores/${row.storeId}`}>{name}</a>
-        </dd>
-        <dt>Event</dt>
-        <dd>
-          <code class="selectable">{row.eventId}</code>
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={row.createdAt} />
-        </dd>
+        <DeliveryFacts row={row} store={name} eventId={row.eventId} />
       </dl>
       <Attempts total={row.attemptCount} rows={outbox.attempts(row.id)} />
     </Layout>

@@ -4,6 +4,7 @@ import { doubtAdvice, formatDoubt } from '../../../domain/delivery/callback-answ
 import { formatCount } from '../../../domain/text/format.ts';
 import type { AttemptRow } from '../../../store/delivery/attempts.ts';
 import { Time } from '../../../web/values.tsx';
+import { base } from '../../page.ts';
 import { inWordsOfPages } from '../../parts/page-words.ts';
 import { responseText } from './delivery-state.ts';
 
@@ -42,6 +43,31 @@ export const DeliveryLine = ({ row, isSent, confirmAt }: DeliveryLineProps) => {
     </p>
   );
 };
+
+interface DeliveryFactsProps {
+  readonly row: { readonly storeId: number; readonly createdAt: number };
+  /** The name of the store. */
+  readonly store: string;
+  readonly eventId: string;
+}
+
+/** The rows that the list of facts of each delivery ends with. */
+export const DeliveryFacts = ({ row, store, eventId }: DeliveryFactsProps) => (
+  <>
+    <dt>Store</dt>
+    <dd>
+      <a href={`${base}/stores/${row.storeId}`}>{store}</a>
+    </dd>
+    <dt>Event</dt>
+    <dd>
+      <code class="selectable">{eventId}</code>
+    </dd>
+    <dt>Created</dt>
+    <dd>
+      <Time at={row.createdAt} />
+    </dd>
+  </>
+);
 
 interface AttemptsProps {
   readonly total: number;

@@ -7,7 +7,7 @@ import type { ListPlace } from '../../../lib/row-pages.ts';
 import type { SearchedPage } from '../../../store/db/searched-list.ts';
 import type { EventFilter, ListedEvent } from '../../../store/delivery/event-view.ts';
 import type { EventState } from '../../../store/schema/delivery-schema.ts';
-import { Pill, Time } from '../../../web/values.tsx';
+import { Pill } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { wholeNumber } from '../../parts/form-fields.ts';
@@ -27,7 +27,7 @@ import {
 } from '../../parts/listing.tsx';
 import { orderNamed } from '../sales/orders-page.tsx';
 import { searchOf } from '../sales/payments-page.tsx';
-import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
+import { Attempts, DeliveryFacts, DeliveryLine } from './delivery-attempts.tsx';
 import { deliveryState } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import { EventTable } from './event-table.tsx';
@@ -142,18 +142,7 @@ function eventMarkup(request: PageRequest) {
       <dl class="facts">
         <dt>Request</dt>
         <dd>{webhookUrl === null ? 'none' : <code>POST {redactUrl(webhookUrl)}</code>}</dd>
-        <dt>Store</dt>
-        <dd>
-          <a href={`${base}/stores/${row.storeId}`}>{name}</a>
-        </dd>
-        <dt>Event</dt>
-        <dd>
-          <code class="selectable">{row.publicId}</code>
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={row.createdAt} />
-        </dd>
+        <DeliveryFacts row={row} store={name} eventId={row.publicId} />
       </dl>
       <Attempts total={row.attemptCount} rows={webhooks.attempts(row.id)} />
       <h2>Body</h2>
