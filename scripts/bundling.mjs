@@ -35,8 +35,14 @@ export const bundling = {
   banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   // undici is built into Node without its second parser.
   define: { 'import.meta.url': 'bundleUrl', esbuildDetection: '1' },
-  // What browsers are sent: imported with `?raw`, as vitest has it.
-  loader: { '.md': 'text', '.css': 'text', '.svg': 'text', '.client.js': 'text' },
+  // Imported with `?raw`, as vitest has it.
+  loader: {
+    '.md': 'text',
+    '.css': 'text',
+    '.svg': 'text',
+    '.sql': 'text',
+    '.client.js': 'text',
+  },
   logLevel: 'warning',
 };
 

@@ -1,5 +1,5 @@
 // Turns the tables of src/store/schema/*schema.ts into migrations: drizzle-kit writes the SQL, this makes
-// its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/schema/migrations.ts.
+// its tables STRICT (which drizzle can't say). src/store/schema/migrations.ts lists its files.
 // Usage: npm run db:generate                          before the first release: 0000_initial anew
 //        npm run db:generate -- --name what_changes   after it: one more migration
 
@@ -7,36 +7,15 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('../drizzle/', import.meta.url);
-const embedded = new URL('../src/store/schema/migrations.ts', import.meta.url);
 
 const args = process.argv.slice(2);
 if (args.length === 0) rewriteInitial();
 else generate(args);
 
-const names = readdirSync(folder)
-  .filter((file) => file.endsWith('.sql'))
-  .sort();
-
-const entries = names.map((file) => {
+for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {
   const path = new URL(file, folder);
-  const sql = strict(readFileSync(path, 'utf8'));
-  writeFileSync(path, sql);
-  return `  {\n    name: '${file.slice(0, -4)}',\n    sql: ${quoted(sql)},\n  },\n`;
-});
-
-writeFileSync(
-  embedded,
-  `// Made by \`npm run db:generate\` from drizzle/*.sql; not edited by hand.
-
-export interface Migration {
-  readonly name: string;
-  readonly sql: string;
+  writeFileSync(path, strict(readFileSync(path, 'utf8')));
 }
-
-export const migrations: readonly Migration[] = [
-${entries.join('')}];
-`,
-);
 
 /** Files that a release wrote hold the text of its migrations, which must not change any more. */
 function rewriteInitial() {
@@ -63,8 +42,4 @@ function replaceIn(name: string, pattern: RegExp, text: string) {
 
 function strict(sql: string) {
   return sql.replace(/^(CREATE TABLE [^;]*?\n\));/gm, '$1 STRICT;');
-}
-
-function quoted(sql: string) {
-  return `\`${sql.replace(/[\\`$]/g, '\\$&')}\``;
 }
