@@ -13,7 +13,6 @@
 // - The status hash is stored only if every item of the history was processed. Otherwise the
 //   address has `incompleteStatus`, which equals no real status, so the script is processed again.
 
-import { eq } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { policyOf, requiredConfirmationsInOrder } from '../domain/payment/confirmation-policy.ts';
 import {
@@ -29,7 +28,7 @@ import {
 import { secondMs } from '../lib/time-units.ts';
 import type { Headers } from './chain/headers.ts';
 import type { Orm } from './db/orm.ts';
-import { placeholder } from './db/placeholder.ts';
+import { equals, placeholder, placeholders } from './db/placeholder.ts';
 import { prepared } from './db/prepared.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from './db/store-events.ts';
 import type { Tx } from './db/writer.ts';
@@ -388,28 +387,19 @@ type Statements = ReturnType<typeof prepare>;
 function prepare(orm: Orm) {
   return {
     setStatus: prepared(() =>
-      orm
-        .update(addresses)
-        .set({ statusHash: placeholder('statusHash') })
-        .where(eq(addresses.id, placeholder('id'))),
+      orm.update(addresses).set(placeholders('statusHash')).where(equals(addresses.id, 'id')),
     ),
     setForeign: prepared(() =>
       orm
         .update(addresses)
         .set({ origin: 'foreign', statusHash: placeholder('statusHash') })
-        .where(eq(addresses.id, placeholder('id'))),
+        .where(equals(addresses.id, 'id')),
     ),
     addressOf: prepared(() =>
-      orm
-        .select(addressPlace)
-        .from(addresses)
-        .where(eq(addresses.id, placeholder('id'))),
+      orm.select(addressPlace).from(addresses).where(equals(addresses.id, 'id')),
     ),
     termsOf: prepared(() =>
-      orm
-        .select(storeTerms)
-        .from(stores)
-        .where(eq(stores.id, placeholder('storeId'))),
+      orm.select(storeTerms).from(stores).where(equals(stores.id, 'storeId')),
     ),
   };
 }

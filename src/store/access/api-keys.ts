@@ -7,7 +7,7 @@ import type { KeyPlugin, KeyScope } from '../../domain/access/key-scope.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { apiKeys } from '../schema/schema.ts';
@@ -164,19 +164,16 @@ function prepare(orm: Orm) {
       orm
         .select(fields)
         .from(apiKeys)
-        .where(and(eq(apiKeys.hash, placeholder('hash')), isValid)),
+        .where(and(equals(apiKeys.hash, 'hash'), isValid)),
     ),
     anyByHash: prepared(() =>
-      orm
-        .select({ id: apiKeys.id })
-        .from(apiKeys)
-        .where(eq(apiKeys.hash, placeholder('hash'))),
+      orm.select({ id: apiKeys.id }).from(apiKeys).where(equals(apiKeys.hash, 'hash')),
     ),
     byId: prepared(() =>
       orm
         .select(fields)
         .from(apiKeys)
-        .where(and(eq(apiKeys.id, placeholder('id')), isValid)),
+        .where(and(equals(apiKeys.id, 'id'), isValid)),
     ),
     list: prepared(() => orm.select(fields).from(apiKeys).where(isValid).orderBy(asc(apiKeys.id))),
   };

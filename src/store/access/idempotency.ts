@@ -1,10 +1,10 @@
 // The shops' idempotency keys: which address a request with this key got, and with which body it
 // made an order (wire §2).
 
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, sql } from 'drizzle-orm';
 import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { idempotencyKeys } from '../schema/schema.ts';
@@ -64,8 +64,8 @@ const prepare = (orm: Orm) => ({
       .from(idempotencyKeys)
       .where(
         and(
-          eq(idempotencyKeys.storeId, placeholder('storeId')),
-          eq(idempotencyKeys.key, placeholder('key')),
+          equals(idempotencyKeys.storeId, 'storeId'),
+          equals(idempotencyKeys.key, 'key'),
           sql`${idempotencyKeys.createdAt} > ${placeholder('since')}`,
         ),
       ),
@@ -87,10 +87,7 @@ const prepare = (orm: Orm) => ({
     orm
       .insert(idempotencyKeys)
       .values({
-        storeId: placeholder('storeId'),
-        key: placeholder('key'),
-        addressId: placeholder('addressId'),
-        bodyHash: placeholder('bodyHash'),
+        ...placeholders('storeId', 'key', 'addressId', 'bodyHash'),
         createdAt: placeholder('now'),
       })
       // One that is too old to count, and has not gone yet.

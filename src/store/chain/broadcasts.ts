@@ -5,7 +5,7 @@
 import { asc, eq, lte, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { payments, transactions } from '../schema/schema.ts';
@@ -49,7 +49,7 @@ export function createBroadcasts(orm: Orm): Broadcasts {
 }
 
 function prepare(orm: Orm) {
-  const byTxid = eq(transactions.txid, placeholder('txid'));
+  const byTxid = equals(transactions.txid, 'txid');
   return {
     due: prepared(() =>
       orm
@@ -77,12 +77,7 @@ function prepare(orm: Orm) {
         })
         .where(byTxid),
     ),
-    keep: prepared(() =>
-      orm
-        .update(transactions)
-        .set({ raw: placeholder('raw') })
-        .where(byTxid),
-    ),
+    keep: prepared(() => orm.update(transactions).set(placeholders('raw')).where(byTxid)),
     idle: prepared(() =>
       orm
         .select({ txid: transactions.txid })

@@ -1,7 +1,7 @@
 // The header chain: what connectHeaders verified, forks included. `onBest` marks the chain of most
 // work; exactly one header of each height may carry it, which the file itself enforces.
 
-import { and, desc, eq, gt, lte, sql } from 'drizzle-orm';
+import { and, desc, gt, lte, sql } from 'drizzle-orm';
 import { bitsToTarget, headerTime, readHeader } from '../../bitcoin/header.ts';
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import {
@@ -16,7 +16,7 @@ import type { ChainHeader, ChainView } from '../../domain/payment/chain.ts';
 import { type Block, depthOf } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
@@ -112,8 +112,8 @@ export function createHeaders(orm: Orm, events: StoreEvents): Headers {
 function prepare(orm: Orm) {
   // A literal, not a parameter: only so does SQLite use the partial index over it.
   const best = sql`${headers.onBest} = 1`;
-  const atHeight = and(best, eq(headers.height, placeholder('height')));
-  const hasHash = eq(headers.hash, placeholder('hash'));
+  const atHeight = and(best, equals(headers.height, 'height'));
+  const hasHash = equals(headers.hash, 'hash');
   const highest = desc(headers.height);
   return {
     tip: prepared(() => orm.select().from(headers).where(best).orderBy(highest)),
@@ -142,10 +142,7 @@ function prepare(orm: Orm) {
       orm
         .insert(headers)
         .values({
-          hash: placeholder('hash'),
-          height: placeholder('height'),
-          raw: placeholder('raw'),
-          work: placeholder('work'),
+          ...placeholders('hash', 'height', 'raw', 'work'),
           onBest: false,
         })
         .onConflictDoNothing(),

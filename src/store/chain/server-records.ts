@@ -3,7 +3,7 @@
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { Ban, TlsIdentity } from '../../domain/payment/server-record.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
@@ -33,12 +33,7 @@ type ServerRow = typeof servers.$inferSelect;
 
 export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): Servers {
   // Looked up with each block.
-  const byLabel = prepared(() =>
-    orm
-      .select()
-      .from(servers)
-      .where(eq(servers.label, placeholder('label'))),
-  );
+  const byLabel = prepared(() => orm.select().from(servers).where(equals(servers.label, 'label')));
   const find = (label: string): ServerRow | undefined => byLabel.get({ label });
   const put = (row: Partial<ServerRow> & Pick<ServerRow, 'label' | 'learnedAt'>): Promise<void> =>
     write(() => {

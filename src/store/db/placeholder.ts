@@ -5,7 +5,7 @@
 // SQLITE_ENABLE_STAT4). A statement that runs for each payment or address therefore has constants
 // as SQL (`inlineParams`). It reads one row by `get()`, without a LIMIT.
 
-import { type SQL, sql } from 'drizzle-orm';
+import { type Column, eq, type SQL, sql } from 'drizzle-orm';
 
 /**
  * A value that is given by name each time the statement runs. It is SQL, because drizzle would
@@ -14,3 +14,10 @@ import { type SQL, sql } from 'drizzle-orm';
  * itself as a LIMIT.
  */
 export const placeholder = (name: string): SQL => sql`+${sql.placeholder(name)}`;
+
+/** The values of these names, as the columns of a row. */
+export const placeholders = <Name extends string>(...names: Name[]): Record<Name, SQL> =>
+  Object.fromEntries(names.map((name) => [name, placeholder(name)])) as Record<Name, SQL>;
+
+/** Whether a column has the value of this name. */
+export const equals = (column: Column, name: string): SQL => eq(column, placeholder(name));

@@ -2,10 +2,10 @@
 // answer that ends it. Written in the commit that records the attempt, because no index leads from
 // there to its last good answer.
 
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { and, isNotNull, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { stores, webhooks } from '../schema/schema.ts';
 
@@ -28,7 +28,7 @@ export interface Streak {
  */
 export function prepareStreak(orm: Orm, [table, name]: StreakColumn) {
   const column = table[name as keyof typeof table] as SQLiteColumn;
-  const isRow = eq(table.id, placeholder('id'));
+  const isRow = equals(table.id, 'id');
   const begun = sql`coalesce(${column}, json_object('since', ${placeholder('since')}, 'answers', 0))`;
   const extended = sql`json_set(${begun}, '$.answers', coalesce(${column} ->> 'answers', 0) + 1,
     '$.text', ${placeholder('text')})`;

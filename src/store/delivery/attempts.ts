@@ -1,11 +1,11 @@
 // Attempts to send a delivery. Old ones are deleted.
 
-import { asc, eq, sql } from 'drizzle-orm';
+import { asc, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/delivery/retry.ts';
 import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { attempts, type Channel, isOf } from '../schema/delivery-schema.ts';
 
@@ -53,25 +53,15 @@ const prepare = (orm: Orm, channel: Channel) => ({
   insert: prepared(() =>
     orm.insert(attempts).values({
       channel: sql.raw(`'${channel}'`),
-      deliveryId: placeholder('deliveryId'),
-      startedAt: placeholder('startedAt'),
-      durationMs: placeholder('durationMs'),
-      phases: placeholder('phases'),
-      address: placeholder('address'),
-      outcome: placeholder('outcome'),
-      httpStatus: placeholder('httpStatus'),
-      reason: placeholder('reason'),
-      body: placeholder('body'),
-      doubt: placeholder('doubt'),
+      ...placeholders('deliveryId', 'startedAt', 'durationMs', 'phases', 'address', 'outcome'),
+      ...placeholders('httpStatus', 'reason', 'body', 'doubt'),
     }),
   ),
   ofDelivery: prepared(() =>
     orm
       .select()
       .from(attempts)
-      .where(
-        sql`${isOf(channel, 'attempts')} and ${eq(attempts.deliveryId, placeholder('deliveryId'))}`,
-      )
+      .where(sql`${isOf(channel, 'attempts')} and ${equals(attempts.deliveryId, 'deliveryId')}`)
       .orderBy(asc(attempts.id)),
   ),
   // By the key, which `id > 0` has SQLite use.

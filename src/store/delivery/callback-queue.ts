@@ -1,8 +1,8 @@
 // The queue of callbacks, as claims, counts and lists see it.
 
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { callbackColumns, deliveries, isOf } from '../schema/delivery-schema.ts';
 import { stores } from '../schema/schema.ts';
@@ -44,7 +44,7 @@ export const prepareNewest = (orm: Orm) =>
         confirmAt: deliveries.confirmAt,
       })
       .from(deliveries)
-      .where(and(isCallback, eq(deliveries.paymentId, placeholder('paymentId'))))
+      .where(and(isCallback, equals(deliveries.paymentId, 'paymentId')))
       .orderBy(desc(deliveries.version)),
   );
 

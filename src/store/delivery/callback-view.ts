@@ -5,7 +5,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import {
@@ -76,7 +76,7 @@ function prepareEntry(orm: Orm) {
       .from(deliveries)
       .innerJoin(payments, eq(payments.id, deliveries.paymentId))
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(isCallback, eq(deliveries.id, placeholder('id')))),
+      .where(and(isCallback, equals(deliveries.id, 'id'))),
   );
 }
 
@@ -124,9 +124,9 @@ function prepare(orm: Orm) {
   const newestNamed = (which: SQL) =>
     prepared(() => named(which, isBefore).orderBy(newestFirst).limit(limit));
   return {
-    byId: prepared(() => named(isCallback, eq(deliveries.id, placeholder('id')))),
-    ofTxid: newestNamed(eq(payments.txid, placeholder('txid'))),
-    ofAddress: newestNamed(eq(addresses.scripthash, placeholder('scripthash'))),
+    byId: prepared(() => named(isCallback, equals(deliveries.id, 'id'))),
+    ofTxid: newestNamed(equals(payments.txid, 'txid')),
+    ofAddress: newestNamed(equals(addresses.scripthash, 'scripthash')),
     /** Some answer of each of them was doubtful, by the index of these answers. */
     doubted: prepared(() =>
       orm
@@ -145,7 +145,7 @@ function prepare(orm: Orm) {
       orm
         .select({ id: deliveries.id })
         .from(deliveries)
-        .where(and(eq(deliveries.id, placeholder('id')), isAnswerDoubtful)),
+        .where(and(equals(deliveries.id, 'id'), isAnswerDoubtful)),
     ),
   };
 }

@@ -4,7 +4,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { type Channel, deliveries, isOf } from '../schema/delivery-schema.ts';
@@ -174,8 +174,8 @@ function prepareLeases(orm: Orm, { channel, isReplaced, lostAttempts }: ChannelT
     lease: prepared(() =>
       orm
         .update(deliveries)
-        .set({ leasedUntil: placeholder('leasedUntil') })
-        .where(and(isOfChannel, eq(deliveries.id, placeholder('id')))),
+        .set(placeholders('leasedUntil'))
+        .where(and(isOfChannel, equals(deliveries.id, 'id'))),
     ),
     /** In flight when the process ended: the newer one did not supersede it. */
     supersedeLeased: prepared(() =>

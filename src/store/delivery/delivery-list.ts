@@ -1,10 +1,10 @@
 // Lists of deliveries for people, newest first: what the channels have in common.
 
-import { and, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, lt, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { type Candidates, findIds, readAll, type SearchedPage } from '../db/searched-list.ts';
 import { createStoreIds } from '../db/store-ids.ts';
@@ -138,10 +138,10 @@ export const isBefore = sql`+${deliveries.id} < ${placeholder('id')}`;
 export const newestFirst = sql`+${deliveries.id} desc`;
 
 function prepare(orm: Orm, channel: Channel) {
-  const isOfStore = eq(deliveries.storeId, placeholder('storeId'));
+  const isOfStore = equals(deliveries.storeId, 'storeId');
   return {
     ofStore: prepareList(orm, channel, isOfStore),
-    ofType: prepareList(orm, channel, isOfStore, eq(deliveries.type, placeholder('type'))),
+    ofType: prepareList(orm, channel, isOfStore, equals(deliveries.type, 'type')),
     // SQLite uses the index of a state for a literal only.
     owed: prepareList(orm, channel, isOfStore, sql`${deliveries.state} = 'owed'`),
     exhausted: prepareList(orm, channel, isOfStore, sql`${deliveries.state} = 'exhausted'`),

@@ -1,10 +1,10 @@
 // What becomes of a delivery: an attempt is recorded in one commit with the next state of its row,
 // and a person sends it again.
 
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries, isOf } from '../schema/delivery-schema.ts';
@@ -111,7 +111,7 @@ function afterFailure(
 }
 
 function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
-  const byId = and(isOf(channel), eq(deliveries.id, placeholder('id')));
+  const byId = and(isOf(channel), equals(deliveries.id, 'id'));
   return {
     courseOf: prepared(() =>
       orm

@@ -5,7 +5,7 @@ import { and, eq, isNotNull } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { stores } from '../schema/schema.ts';
 import { prepareStreak, type Streak } from './answer-streak.ts';
@@ -50,7 +50,7 @@ export function createDoubtfulAnswers(orm: Orm) {
 }
 
 function prepare(orm: Orm) {
-  const isStore = eq(stores.id, placeholder('storeId'));
+  const isStore = equals(stores.id, 'storeId');
   return {
     streak: prepareStreak(orm, [stores, 'doubtfulAnswers']),
     accepted: prepared(() =>

@@ -15,7 +15,7 @@ import { eventIdFor } from '../../domain/order/order-id.ts';
 import type { WebhookEvents } from '../../domain/store/store-settings.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
@@ -149,7 +149,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
 }
 
 const prepare = (orm: Orm) => {
-  const ofOrder = eq(deliveries.orderId, placeholder('orderId'));
+  const ofOrder = equals(deliveries.orderId, 'orderId');
   const isOwed = sql`${deliveries.state} = 'owed'`;
   const isNotInFlight = sql`coalesce(${deliveries.leasedUntil}, 0) <= ${placeholder('now')}`;
   const supersedePaid = (which: SQL) =>
@@ -203,11 +203,7 @@ const prepare = (orm: Orm) => {
         channel: 'webhook',
         id: nextId('webhook'),
         eventId: placeholder('publicId'),
-        storeId: placeholder('storeId'),
-        webhookId: placeholder('webhookId'),
-        orderId: placeholder('orderId'),
-        addressId: placeholder('addressId'),
-        type: placeholder('type'),
+        ...placeholders('storeId', 'webhookId', 'orderId', 'addressId', 'type'),
         content: placeholder('body'),
         orderState: placeholder('orderState'),
         createdAt: placeholder('now'),
@@ -237,7 +233,7 @@ const prepareFacts = (orm: Orm) => ({
     orm
       .select({ id: orders.id })
       .from(orders)
-      .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt))),
+      .where(and(equals(orders.id, 'orderId'), isSinceCopy(orders.createdAt))),
   ),
 });
 

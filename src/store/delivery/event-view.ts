@@ -1,11 +1,11 @@
 // What people see of events and their delivery: a list, and one event.
 
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, gt, type SQL, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import { createStoreIds } from '../db/store-ids.ts';
@@ -105,7 +105,7 @@ const prepareEntry = (orm: Orm) =>
         reason: ofLastAttempt<string>('reason'),
       })
       .from(deliveries)
-      .where(and(isEvent, eq(deliveries.id, placeholder('id')))),
+      .where(and(isEvent, equals(deliveries.id, 'id'))),
   );
 
 /** What paygate's own API lists, without the same change in the format of BTCPay Server. */
@@ -122,7 +122,7 @@ function createEventsAfter(orm: Orm): EventView['after'] {
           and(
             isEvent,
             isOwnFormat,
-            eq(deliveries.storeId, placeholder('storeId')),
+            equals(deliveries.storeId, 'storeId'),
             ...conditions,
             gt(deliveries.id, placeholder('afterId')),
           ),
@@ -131,7 +131,7 @@ function createEventsAfter(orm: Orm): EventView['after'] {
         .limit(sql.placeholder('limit')),
     );
   const all = after();
-  const ofType = after(eq(deliveries.type, placeholder('type')));
+  const ofType = after(equals(deliveries.type, 'type'));
   const storeIds = createStoreIds(orm);
   return ({ storeId, type, afterId = 0, limit }) => {
     const statement = type === undefined ? all : ofType;
@@ -196,7 +196,7 @@ function prepare(orm: Orm) {
         .limit(sql.placeholder('limit')),
     );
   return {
-    ofOrder: prepareList(orm, 'webhook', eq(deliveries.orderId, placeholder('orderId'))),
+    ofOrder: prepareList(orm, 'webhook', equals(deliveries.orderId, 'orderId')),
     ofTxid: ofOrders(
       sql`${deliveries.orderId} in (select o.id from payments p join orders o
       on o.address_id = p.address_id where p.txid = ${placeholder('txid')})`,
@@ -216,10 +216,7 @@ function prepare(orm: Orm) {
         .limit(sql.placeholder('limit')),
     ),
     referenceOf: prepared(() =>
-      orm
-        .select({ reference: orders.reference })
-        .from(orders)
-        .where(eq(orders.id, placeholder('id'))),
+      orm.select({ reference: orders.reference }).from(orders).where(equals(orders.id, 'id')),
     ),
   };
 }

@@ -1,7 +1,7 @@
 // Notifications: the commit of a cause writes a row for each recipient. notify/ sends them. A mail
 // address that the operator and a store both name receives one mail.
 
-import { and, eq, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import {
   deliveryNotice,
   type FailedDelivery,
@@ -14,7 +14,7 @@ import {
 import { notificationIdFor } from '../../domain/order/order-id.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState, TargetOwner } from '../file/file-state.ts';
@@ -150,12 +150,7 @@ function prepare(orm: Orm) {
       orm
         .insert(notifications)
         .values({
-          publicId: placeholder('publicId'),
-          storeId: placeholder('storeId'),
-          channel: placeholder('channel'),
-          recipient: placeholder('recipient'),
-          type: placeholder('type'),
-          notice: placeholder('notice'),
+          ...placeholders('publicId', 'storeId', 'channel', 'recipient', 'type', 'notice'),
           createdAt: placeholder('now'),
           nextAttemptAt: placeholder('now'),
         })
@@ -224,10 +219,9 @@ const prepareChanges = (orm: Orm) => ({
         state: placeholder('state'),
         attemptCount: sql`attempt_count + 1`,
         nextAttemptAt: sql`coalesce(${placeholder('at')}, next_attempt_at)`,
-        reason: placeholder('reason'),
-        settledAt: placeholder('settledAt'),
+        ...placeholders('reason', 'settledAt'),
       })
-      .where(eq(notifications.id, placeholder('id'))),
+      .where(equals(notifications.id, 'id')),
   ),
   recall: prepared(() =>
     orm

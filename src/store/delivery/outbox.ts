@@ -23,7 +23,7 @@ import {
   eventId,
 } from '../../domain/delivery/callback.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
@@ -101,10 +101,7 @@ function prepare(orm: Orm) {
         id: nextId('callback'),
         paymentId: placeholder('paymentId'),
         addressId: sql`(select address_id from payments where id = ${placeholder('paymentId')})`,
-        storeId: placeholder('storeId'),
-        version: placeholder('version'),
-        eventId: placeholder('eventId'),
-        status: placeholder('status'),
+        ...placeholders('storeId', 'version', 'eventId', 'status'),
         content: placeholder('query'),
         state: 'owed',
         nextAttemptAt: placeholder('now'),

@@ -6,11 +6,11 @@
 // back, or `order.reversed` supersedes it. An `order.updated` waits as well, because it may hold
 // the status `paid`, at which shops ship.
 
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
 import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
@@ -123,7 +123,7 @@ type Statements = ReturnType<typeof prepare>;
 type EventRow = ReturnType<EventView['event']>;
 
 function prepare(orm: Orm) {
-  const byId = eq(deliveries.id, placeholder('id'));
+  const byId = equals(deliveries.id, 'id');
   return {
     receiving: prepared(() =>
       orm
@@ -132,10 +132,7 @@ function prepare(orm: Orm) {
         .where(sql`${stores.id} = ${placeholder('storeId')} and ${isReceiving}`),
     ),
     store: prepared(() =>
-      orm
-        .select({ id: stores.id })
-        .from(stores)
-        .where(eq(stores.id, placeholder('storeId'))),
+      orm.select({ id: stores.id }).from(stores).where(equals(stores.id, 'storeId')),
     ),
     replaced: prepared(() =>
       orm

@@ -1,13 +1,12 @@
 // What paygate notes in the file for itself: one named value each, as JSON in the table `settings`.
 // What a merchant sets up is in tables of its own.
 
-import { eq } from 'drizzle-orm';
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { settings } from '../schema/schema.ts';
@@ -51,10 +50,7 @@ export type FileState = ReturnType<typeof createFileState>;
 /** Times are epoch milliseconds. */
 export function createFileState(orm: Orm) {
   const named = prepared(() =>
-    orm
-      .select({ value: settings.value })
-      .from(settings)
-      .where(eq(settings.name, placeholder('name'))),
+    orm.select({ value: settings.value }).from(settings).where(equals(settings.name, 'name')),
   );
 
   /** @param none what is read before anything was written, and after `undefined` was */

@@ -5,7 +5,7 @@ import type { LinkInput } from '../../domain/order/link-input.ts';
 import { type LinkCounts, type LinkJson, linkJson } from '../../domain/order/link-json.ts';
 import { steppedValues } from '../../lib/stepped-values.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import { links } from '../schema/order-schema.ts';
@@ -86,18 +86,8 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
 const isActiveOfStore = sql`${links.isActive} = 1 and ${links.storeId} = ${placeholder('storeId')}`;
 
 const prepare = (orm: Orm) => ({
-  byPublicId: prepared(() =>
-    orm
-      .select()
-      .from(links)
-      .where(eq(links.publicId, placeholder('publicId'))),
-  ),
-  byId: prepared(() =>
-    orm
-      .select()
-      .from(links)
-      .where(eq(links.id, placeholder('id'))),
-  ),
+  byPublicId: prepared(() => orm.select().from(links).where(equals(links.publicId, 'publicId'))),
+  byId: prepared(() => orm.select().from(links).where(equals(links.id, 'id'))),
   inSatoshis: prepared(() =>
     orm
       .select({ id: links.id })
@@ -119,8 +109,8 @@ const prepare = (orm: Orm) => ({
       .from(links)
       .where(
         and(
-          eq(links.storeId, placeholder('storeId')),
-          eq(links.idempotencyKey, placeholder('key')),
+          equals(links.storeId, 'storeId'),
+          equals(links.idempotencyKey, 'key'),
           sql`${links.createdAt} > ${placeholder('since')}`,
         ),
       )

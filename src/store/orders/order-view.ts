@@ -20,7 +20,7 @@ import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Headers } from '../chain/headers.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import { listBegin, newestFirst, rowsBehind, type TimedPlace } from '../db/timed-list.ts';
@@ -199,8 +199,8 @@ function prepareList(orm: Orm) {
           .from(orders)
           .where(
             and(
-              eq(orders.storeId, placeholder('storeId')),
-              eq(orders.status, placeholder('status')),
+              equals(orders.storeId, 'storeId'),
+              equals(orders.status, 'status'),
               ...conditions,
               ...place,
             ),
@@ -215,8 +215,8 @@ function prepareList(orm: Orm) {
       older: rows(lt(orders.createdAt, at)),
     };
   };
-  const isOfReference = eq(orders.reference, placeholder('reference'));
-  const isOfLink = eq(orders.linkId, placeholder('linkId'));
+  const isOfReference = equals(orders.reference, 'reference');
+  const isOfLink = equals(orders.linkId, 'linkId');
   return {
     all: { all: list(), ofReference: list(isOfReference) },
     ofLink: { all: list(isOfLink), ofReference: list(isOfLink, isOfReference) },
@@ -224,23 +224,15 @@ function prepareList(orm: Orm) {
       orm
         .select({ createdAt: orders.createdAt, id: orders.id })
         .from(orders)
-        .where(eq(orders.id, placeholder('id'))),
+        .where(equals(orders.id, 'id')),
     ),
   };
 }
 
 const prepare = (orm: Orm) => ({
-  byPublicId: prepared(() =>
-    orm
-      .select()
-      .from(orders)
-      .where(eq(orders.publicId, placeholder('publicId'))),
-  ),
+  byPublicId: prepared(() => orm.select().from(orders).where(equals(orders.publicId, 'publicId'))),
   byAddressId: prepared(() =>
-    orm
-      .select()
-      .from(orders)
-      .where(eq(orders.addressId, placeholder('addressId'))),
+    orm.select().from(orders).where(equals(orders.addressId, 'addressId')),
   ),
   changed: prepared(() =>
     orm
@@ -263,14 +255,10 @@ const prepare = (orm: Orm) => ({
       .innerJoin(addresses, eq(addresses.id, orders.addressId))
       .innerJoin(stores, eq(stores.id, orders.storeId))
       .leftJoin(links, eq(links.id, orders.linkId))
-      .where(eq(orders.id, placeholder('id'))),
+      .where(equals(orders.id, 'id')),
   ),
   quotes: prepared(() =>
-    orm
-      .select()
-      .from(quotes)
-      .where(eq(quotes.orderId, placeholder('orderId')))
-      .orderBy(asc(quotes.id)),
+    orm.select().from(quotes).where(equals(quotes.orderId, 'orderId')).orderBy(asc(quotes.id)),
   ),
   payments: prepared(() =>
     orm
@@ -290,7 +278,7 @@ const prepare = (orm: Orm) => ({
       })
       .from(payments)
       .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-      .where(eq(payments.addressId, placeholder('addressId')))
+      .where(equals(payments.addressId, 'addressId'))
       .orderBy(asc(payments.id)),
   ),
 });

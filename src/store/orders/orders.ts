@@ -29,7 +29,7 @@ import { maxUnminedMs } from '../../domain/payment/in-time.ts';
 import { paymentEventOf } from '../../domain/payment/payment-event.ts';
 import { secondMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { maxRowsRead } from '../db/searched-list.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../db/store-events.ts';
@@ -459,28 +459,16 @@ const prepare = (orm: Orm) => ({
           or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isAskedLater}))`,
       ),
   ),
-  raiseVersions: prepared(() => orm.update(orders).set({ version: placeholder('version') })),
-  byId: prepared(() =>
-    orm
-      .select()
-      .from(orders)
-      .where(eq(orders.id, placeholder('id'))),
-  ),
+  raiseVersions: prepared(() => orm.update(orders).set(placeholders('version'))),
+  byId: prepared(() => orm.select().from(orders).where(equals(orders.id, 'id'))),
   insert: prepareInsert(orm),
   addQuote: prepared(() =>
-    orm.insert(quotes).values({
-      orderId: placeholder('orderId'),
-      rateCents: placeholder('rateCents'),
-      amountSat: placeholder('amountSat'),
-      createdAt: placeholder('createdAt'),
-      expiresAt: placeholder('expiresAt'),
-    }),
+    orm
+      .insert(quotes)
+      .values(placeholders('orderId', 'rateCents', 'amountSat', 'createdAt', 'expiresAt')),
   ),
   mark: prepared(() =>
-    orm
-      .update(addresses)
-      .set({ orderId: placeholder('orderId') })
-      .where(eq(addresses.id, placeholder('addressId'))),
+    orm.update(addresses).set(placeholders('orderId')).where(equals(addresses.id, 'addressId')),
   ),
   count: prepared(() =>
     orm
@@ -489,7 +477,7 @@ const prepare = (orm: Orm) => ({
         orderCount: sql`order_count + ${placeholder('orders')}`,
         paidCount: sql`paid_count + ${placeholder('paid')}`,
       })
-      .where(eq(links.id, placeholder('linkId'))),
+      .where(equals(links.id, 'linkId')),
   ),
 });
 
@@ -571,23 +559,10 @@ const prepareInsert = (orm: Orm) =>
     orm
       .insert(orders)
       .values({
-        publicId: placeholder('publicId'),
-        storeId: placeholder('storeId'),
-        addressId: placeholder('addressId'),
-        linkId: placeholder('linkId'),
-        currency: placeholder('currency'),
-        amountMinor: placeholder('amountMinor'),
-        amountSat: placeholder('amountSat'),
-        toleranceBasisPoints: placeholder('toleranceBasisPoints'),
-        latePolicy: placeholder('latePolicy'),
-        quoteSeconds: placeholder('quoteSeconds'),
-        reference: placeholder('reference'),
-        description: placeholder('description'),
-        metadata: placeholder('metadata'),
-        returnUrl: placeholder('returnUrl'),
-        language: placeholder('language'),
-        invoice: placeholder('invoice'),
-        invoiceMetadata: placeholder('invoiceMetadata'),
+        ...placeholders('publicId', 'storeId', 'addressId', 'linkId', 'currency', 'amountMinor'),
+        ...placeholders('amountSat', 'toleranceBasisPoints', 'latePolicy', 'quoteSeconds'),
+        ...placeholders('reference', 'description', 'metadata', 'returnUrl', 'language', 'invoice'),
+        ...placeholders('invoiceMetadata'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

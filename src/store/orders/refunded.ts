@@ -1,8 +1,8 @@
 // What customers received back of an order. Only refunds that are done count.
 
-import { and, eq, isNotNull } from 'drizzle-orm';
+import { and, isNotNull } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { satSum } from '../db/sat-sum.ts';
 import { refunds } from '../schema/order-schema.ts';
@@ -15,7 +15,7 @@ export function createRefundedSatOf(orm: Orm): RefundedSatOf {
     orm
       .select({ sat: satSum(refunds.amountSat) })
       .from(refunds)
-      .where(and(eq(refunds.orderId, placeholder('orderId')), isNotNull(refunds.doneAt))),
+      .where(and(equals(refunds.orderId, 'orderId'), isNotNull(refunds.doneAt))),
   );
   return (orderId) => statement.get({ orderId })?.sat ?? 0;
 }

@@ -10,7 +10,7 @@ import type { PaymentState } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { lazy } from '../../lib/lazy.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { payments } from '../schema/schema.ts';
 import { prepareRaw } from './payment-records.ts';
@@ -168,7 +168,7 @@ function spentBy(raw: Uint8Array): Inputs {
 
 function prepare(orm: Orm) {
   const limit = sql.placeholder('limit');
-  const isInState = eq(payments.state, placeholder('state'));
+  const isInState = equals(payments.state, 'state');
   return {
     rawOf: prepareRaw(orm),
     firstSeen: prepared(() =>

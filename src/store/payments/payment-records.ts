@@ -4,7 +4,7 @@ import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { isSubscribed } from '../../domain/delivery/event-body.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import {
@@ -117,11 +117,7 @@ export function createPaymentRecords(orm: Orm) {
 
 function prepare(orm: Orm) {
   const place = {
-    state: placeholder('state'),
-    height: placeholder('height'),
-    blockHash: placeholder('blockHash'),
-    status: placeholder('status'),
-    cycle: placeholder('cycle'),
+    ...placeholders('state', 'height', 'blockHash', 'status', 'cycle'),
     changedAt: placeholder('now'),
   };
   return {
@@ -132,15 +128,9 @@ function prepare(orm: Orm) {
         .insert(payments)
         .values({
           ...place,
-          addressId: placeholder('addressId'),
-          txid: placeholder('txid'),
-          valueSat: placeholder('valueSat'),
-          coinbase: placeholder('coinbase'),
-          signalsRbf: placeholder('signalsRbf'),
-          currency: placeholder('currency'),
+          ...placeholders('addressId', 'txid', 'valueSat', 'coinbase', 'signalsRbf', 'currency'),
           firstSeenAt: placeholder('now'),
-          interruptedAt: placeholder('interruptedAt'),
-          firstBlockAt: placeholder('firstBlockAt'),
+          ...placeholders('interruptedAt', 'firstBlockAt'),
         })
         .returning({ id: payments.id }),
     ),
@@ -149,7 +139,7 @@ function prepare(orm: Orm) {
         .update(payments)
         // The replacement is recorded anew with each change.
         .set({ ...place, replacedBy: null })
-        .where(eq(payments.id, placeholder('id'))),
+        .where(equals(payments.id, 'id')),
     ),
     maturing: prepared(() =>
       orm
@@ -187,19 +177,16 @@ function prepare(orm: Orm) {
 }
 
 function prepareRecorded(orm: Orm) {
-  const ofAddress = eq(payments.addressId, placeholder('addressId'));
+  const ofAddress = equals(payments.addressId, 'addressId');
   return {
     setReplacedBy: prepared(() =>
-      orm
-        .update(payments)
-        .set({ replacedBy: placeholder('replacedBy') })
-        .where(eq(payments.id, placeholder('id'))),
+      orm.update(payments).set(placeholders('replacedBy')).where(equals(payments.id, 'id')),
     ),
     replacedBy: prepared(() =>
       orm
         .select({ replacedBy: payments.replacedBy })
         .from(payments)
-        .where(and(eq(payments.txid, placeholder('txid')), isNotNull(payments.replacedBy)))
+        .where(and(equals(payments.txid, 'txid'), isNotNull(payments.replacedBy)))
         .limit(1),
     ),
     ofAddress: prepared(() =>
@@ -209,12 +196,12 @@ function prepareRecorded(orm: Orm) {
       orm
         .select(paymentFacts)
         .from(payments)
-        .where(and(ofAddress, eq(payments.txid, placeholder('txid')))),
+        .where(and(ofAddress, equals(payments.txid, 'txid'))),
     ),
   };
 }
 
-const byTxid = eq(transactions.txid, placeholder('txid'));
+const byTxid = equals(transactions.txid, 'txid');
 
 /** The raw transaction: absent once a payment is final, and long after it was dropped. */
 export const prepareRaw = (orm: Orm) =>
@@ -227,8 +214,7 @@ function prepareTransactions(orm: Orm) {
       orm
         .insert(transactions)
         .values({
-          txid: placeholder('txid'),
-          raw: placeholder('raw'),
+          ...placeholders('txid', 'raw'),
           firstSeenAt: placeholder('now'),
           broadcastAt: placeholder('now'),
         })

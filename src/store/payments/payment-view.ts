@@ -11,7 +11,7 @@ import type { PaymentState } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import {
   type Candidates,
@@ -113,7 +113,7 @@ const prepareEntry = (orm: Orm) =>
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(stores, eq(stores.id, addresses.storeId))
-      .where(and(isGivenOut, eq(payments.id, placeholder('id')))),
+      .where(and(isGivenOut, equals(payments.id, 'id'))),
   );
 
 /** What the filters compare of a payment. */
@@ -235,21 +235,21 @@ function prepareCandidates(orm: Orm) {
     );
   const newestId = [desc(payments.id)];
   const newest = [desc(payments.firstSeenAt), desc(payments.id)];
-  const isInState = eq(payments.state, placeholder('state'));
+  const isInState = equals(payments.state, 'state');
   const at = placeholder('at');
   return {
     place: prepared(() =>
       orm
         .select({ at: payments.firstSeenAt, id: payments.id })
         .from(payments)
-        .where(eq(payments.id, placeholder('id'))),
+        .where(equals(payments.id, 'id')),
     ),
     inState: {
       sameMoment: rows(newest, isInState, eq(payments.firstSeenAt, at), isBefore),
       older: rows(newest, isInState, lt(payments.firstSeenAt, at)),
     },
-    ofTxid: rows(newestId, eq(payments.txid, placeholder('txid')), isBefore),
-    ofAddress: rows(newestId, eq(addresses.scripthash, placeholder('scripthash')), isBefore),
+    ofTxid: rows(newestId, equals(payments.txid, 'txid'), isBefore),
+    ofAddress: rows(newestId, equals(addresses.scripthash, 'scripthash'), isBefore),
     reversed: rows([desc(payments.changedAt)], isReversedSince(placeholder('since'))),
     // In this order, by an index: of a file that was never a copy there is none.
     ofNoStore: prepared(() =>

@@ -4,7 +4,7 @@
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { addresses, isGivenOut, payments } from '../schema/schema.ts';
 
@@ -32,8 +32,8 @@ export function createReceipts(orm: Orm) {
 }
 
 function prepare(orm: Orm) {
-  const isOf = eq(addresses.scripthash, placeholder('scripthash'));
-  const isBy = eq(payments.txid, placeholder('txid'));
+  const isOf = equals(addresses.scripthash, 'scripthash');
+  const isBy = equals(payments.txid, 'txid');
   const receipts = (condition: SQL | undefined) =>
     prepared(() =>
       orm
@@ -50,9 +50,9 @@ function prepare(orm: Orm) {
     );
   return {
     byTxid: receipts(isBy),
-    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, placeholder('storeId')))),
+    byTxidOfStore: receipts(and(isBy, equals(addresses.storeId, 'storeId'))),
     byScripthash: receipts(isOf),
     byPlace: receipts(and(isOf, isBy)),
-    byId: receipts(eq(payments.id, placeholder('paymentId'))),
+    byId: receipts(equals(payments.id, 'paymentId')),
   };
 }

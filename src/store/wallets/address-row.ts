@@ -4,7 +4,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { addresses } from '../schema/schema.ts';
 import type { WalletRow } from './catalog.ts';
 
@@ -57,7 +57,4 @@ export const issuedOf = (row: AddressPlace, { account }: WalletRow): IssuedAddre
 
 /** On a wallet's external branch. */
 export const onBranch = () =>
-  and(
-    eq(addresses.walletId, placeholder('walletId')),
-    eq(addresses.branch, external).inlineParams(),
-  );
+  and(equals(addresses.walletId, 'walletId'), eq(addresses.branch, external).inlineParams());

@@ -7,7 +7,7 @@ import { type DerivedAddress, deriveAddress, type WalletKey } from '../../bitcoi
 import { scanGap } from '../../domain/store/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState } from '../file/file-state.ts';
@@ -303,7 +303,7 @@ function prepare(orm: Orm) {
       orm
         .select(addressPlace)
         .from(addresses)
-        .where(and(onBranch(), eq(addresses.derivationIndex, placeholder('index')))),
+        .where(and(onBranch(), equals(addresses.derivationIndex, 'index'))),
     ),
     between: prepared(() =>
       orm
@@ -334,9 +334,7 @@ function prepare(orm: Orm) {
           walletId: placeholder('walletId'),
           branch: external,
           derivationIndex: placeholder('index'),
-          address: placeholder('address'),
-          script: placeholder('script'),
-          scripthash: placeholder('scripthash'),
+          ...placeholders('address', 'script', 'scripthash'),
           origin: 'ahead',
         })
         // A request can have needed the index before its row was derived ahead.
@@ -360,10 +358,7 @@ function prepare(orm: Orm) {
     issue: prepared(() => orm.update(addresses).set(takenAs('issued')).where(rowId())),
     skip: prepared(() => orm.update(addresses).set(takenAs('skipped')).where(rowId())),
     setNextIndex: prepared(() =>
-      orm
-        .update(wallets)
-        .set({ nextIndex: placeholder('nextIndex') })
-        .where(eq(wallets.id, placeholder('walletId'))),
+      orm.update(wallets).set(placeholders('nextIndex')).where(equals(wallets.id, 'walletId')),
     ),
   };
 }
@@ -373,17 +368,14 @@ type AddressStatements = ReturnType<typeof prepare>;
 const prepareRow = (orm: Orm) => ({
   byId: prepared(() => orm.select(addressPlace).from(addresses).where(rowId())),
   byScripthash: prepared(() =>
-    orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(eq(addresses.scripthash, placeholder('scripthash'))),
+    orm.select(addressPlace).from(addresses).where(equals(addresses.scripthash, 'scripthash')),
   ),
   script: prepared(() => orm.select({ script: addresses.script }).from(addresses).where(rowId())),
 });
 
-const ofWallet = () => eq(addresses.walletId, placeholder('walletId'));
+const ofWallet = () => equals(addresses.walletId, 'walletId');
 
-const rowId = () => eq(addresses.id, placeholder('id'));
+const rowId = () => equals(addresses.id, 'id');
 
 /** A history that a single server reported before the address was issued is checked again. */
 const takenAs = (origin: AddressOrigin) => ({

@@ -7,7 +7,7 @@ import type { NetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { endKeysOf } from '../access/api-keys.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { ownWebhook, stores, wallets, webhooks } from '../schema/schema.ts';
@@ -164,12 +164,7 @@ const isActive = isNull(stores.archivedAt);
 
 function prepare(orm: Orm) {
   return {
-    storeById: prepared(() =>
-      orm
-        .select(storeColumns)
-        .from(stores)
-        .where(eq(stores.id, placeholder('id'))),
-    ),
+    storeById: prepared(() => orm.select(storeColumns).from(stores).where(equals(stores.id, 'id'))),
     activeStores: prepared(() => orm.select(storeColumns).from(stores).where(isActive)),
     allStores: prepared(() => orm.select(storeColumns).from(stores)),
     choices: prepared(() => orm.select(choice).from(stores).where(isActive)),
@@ -177,15 +172,10 @@ function prepare(orm: Orm) {
       orm
         .select(choice)
         .from(stores)
-        .where(and(isActive, eq(stores.callbackUrl, placeholder('callbackUrl')))),
+        .where(and(isActive, equals(stores.callbackUrl, 'callbackUrl'))),
     ),
     wallets: prepared(() => orm.select().from(wallets)),
-    walletById: prepared(() =>
-      orm
-        .select()
-        .from(wallets)
-        .where(eq(wallets.id, placeholder('id'))),
-    ),
+    walletById: prepared(() => orm.select().from(wallets).where(equals(wallets.id, 'id'))),
   };
 }
 

@@ -6,7 +6,7 @@ import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState, ReturnedState } from '../file/file-state.ts';
@@ -129,7 +129,7 @@ function prepare(orm: Orm) {
       orm
         .update(addresses)
         .set({ origin: 'ahead', statusHash: placeholder('statusHash') })
-        .where(and(eq(addresses.id, placeholder('id')), eq(addresses.origin, 'foreign'))),
+        .where(and(equals(addresses.id, 'id'), eq(addresses.origin, 'foreign'))),
     ),
   };
 }

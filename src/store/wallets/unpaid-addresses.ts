@@ -2,7 +2,7 @@
 
 import { and, count, desc, eq, lt, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { addresses, payments, wallets } from '../schema/schema.ts';
 import {
@@ -107,7 +107,7 @@ const prepareLeftOut = (orm: Orm) =>
       .from(addresses)
       .where(
         and(
-          eq(addresses.walletId, placeholder('walletId')),
+          equals(addresses.walletId, 'walletId'),
           sql`${addresses.origin} in ('ahead', 'foreign')`,
           lt(addresses.derivationIndex, placeholder('nextIndex')),
         ),
@@ -117,11 +117,7 @@ const prepareLeftOut = (orm: Orm) =>
 /** Also one that is gone: it may come back. */
 const prepareAnyPayment = (orm: Orm) =>
   prepared(() =>
-    orm
-      .select({ id: payments.id })
-      .from(payments)
-      .where(eq(payments.addressId, placeholder('id')))
-      .limit(1),
+    orm.select({ id: payments.id }).from(payments).where(equals(payments.addressId, 'id')).limit(1),
   );
 
 /**

@@ -1,8 +1,9 @@
 import { eq, sql } from 'drizzle-orm';
+import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { afterEach, expect, test } from 'vitest';
 import { openSqlite } from '../../../src/store/db/driver.ts';
 import { ormOf } from '../../../src/store/db/orm.ts';
-import { placeholder } from '../../../src/store/db/placeholder.ts';
+import { equals, placeholder, placeholders } from '../../../src/store/db/placeholder.ts';
 import { ReadSnapshot } from '../../../src/store/db/read-snapshot.ts';
 import { payments } from '../../../src/store/schema/schema.ts';
 
@@ -41,4 +42,16 @@ test.each([
     .from(sql`(select 1)`)
     .prepare();
   expect(statement.get({ value })).toEqual({ value, type });
+});
+
+test('placeholders give each column the value of its own name', () => {
+  const sqlite = openSqlite(':memory:');
+  closings.push(() => sqlite.close());
+  sqlite.exec('create table pairs (one, other)');
+  const pairs = sqliteTable('pairs', { one: text('one'), other: text('other') });
+  const orm = ormOf(sqlite, new ReadSnapshot(sqlite));
+  orm.insert(pairs).values(placeholders('one', 'other')).prepare().run({ other: 'b', one: 'a' });
+  const named = orm.select().from(pairs).where(equals(pairs.other, 'wanted')).prepare();
+  expect(named.all({ wanted: 'b' })).toEqual([{ one: 'a', other: 'b' }]);
+  expect(named.all({ wanted: 'a' })).toEqual([]);
 });
