@@ -58,7 +58,6 @@ interface Parts {
   readonly events: StoreEvents;
 }
 
-/** An address with the store that receives the callbacks of its payments. */
 interface Place {
   readonly address: AddressPlace;
   /** Null for an index that a restore skipped if several stores could have issued it. */
@@ -131,7 +130,6 @@ export class Ledger {
     return sumOf(changes);
   }
 
-  /** Scripts with a payment in a block that is not on our best chain. Observe them again. */
   offChain(): Scripthash[] {
     return this.#payments.offChain();
   }
@@ -140,7 +138,6 @@ export class Ledger {
     return this.#payments.ofAddress(addressId);
   }
 
-  /** The raw transaction of a payment that is neither final nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined {
     return this.#payments.rawOf(txid);
   }
@@ -149,7 +146,6 @@ export class Ledger {
     return storeId === null ? null : (this.#statements.termsOf.get({ storeId }) ?? null);
   }
 
-  /** Decides on one transaction and records what follows. */
   #applySeen(tx: Tx, now: number, place: Place, seen: SeenPayment, rivals: Rivals): PaymentEffect {
     const row = this.#payments.find(place.address.id, seen.txid);
     const current = row && paymentOf(row);
@@ -250,7 +246,6 @@ export class Ledger {
     };
   }
 
-  /** 0 for an address without an order. */
   #orderSat({ orderId }: AddressPlace): number {
     return orderId === null ? 0 : this.#parts.orders.priceOf(orderId).amountSat;
   }
@@ -295,7 +290,6 @@ export class Ledger {
     return this.#announce(tx, id, { before: undefined, after: state }, facts);
   }
 
-  /** The time in the header of a block of the best chain, epoch milliseconds. */
   #timeOf({ height }: Block): number | null {
     const found = this.#parts.headers.bestAt(height);
     return found === undefined ? null : found.header.time * secondMs;
@@ -313,7 +307,6 @@ export class Ledger {
   }
 }
 
-/** What one decision changes. */
 interface PaymentEffect {
   readonly callbacks: number;
   /** Set when the payment left its block. */
@@ -375,7 +368,6 @@ function paymentOf(row: PaymentRow): Payment {
   return { state, block, status, cycle };
 }
 
-/** A recorded payment as an observation of its present place. */
 const seenOf = (row: PaymentRow): SeenPayment => ({
   txid: row.txid,
   block: paymentOf(row).block,

@@ -91,7 +91,6 @@ export interface OpenOptions extends DatabaseOptions {
    * undefined takes the stored one.
    */
   readonly baseUrl?: string;
-  /** Names a new file. */
   readonly newInstance: () => string;
 }
 
@@ -169,7 +168,6 @@ export async function openRecords(asked: OpenOptions): Promise<Records> {
   }
 }
 
-/** Binds a new file to its network and makes its mark file; another network later is an error. */
 async function claim(
   database: Database,
   { network, instance }: FileState,
@@ -190,7 +188,6 @@ async function claim(
   return own;
 }
 
-/** The base URL for this process. A server stores it for commands. */
 async function baseUrlFor(
   database: Database,
   state: FileState,

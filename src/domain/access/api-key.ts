@@ -12,7 +12,6 @@ const checksumDigits = 6;
 const shortShape = /^[0-9A-Za-z]{43}$/;
 const shape = /^pgk_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** @param secret 32 random bytes */
 export function formatApiKey(secret: Uint8Array): string {
   return whole(base62(secret, bodyDigits));
 }

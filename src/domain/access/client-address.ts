@@ -7,7 +7,6 @@ import { PaygateError } from '../../lib/errors.ts';
 
 /** In the form of ipaddr.js: first address and bits. */
 type Networks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
-/** The networks of trusted proxies. */
 export type Proxies = Networks;
 
 /** Reads `192.0.2.7` or `10.0.0.0/8`. @throws PaygateError invalid */
@@ -89,7 +88,6 @@ export const isThisMachine = (socketAddress: string): boolean =>
 export const isThisMachineName = (hostname: string): boolean =>
   hostname === 'localhost' || isThisMachine(hostname);
 
-/** Whether two spellings mean the same address. */
 export const isSameAddress = (one: string, other: string): boolean =>
   ipaddr.isValid(one) &&
   ipaddr.isValid(other) &&

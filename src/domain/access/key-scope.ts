@@ -44,7 +44,6 @@ export interface KeyShape {
   readonly plugin: KeyPlugin;
 }
 
-/** The permissions of a key, `btcpay.store.canviewinvoices:STORE`. */
 export const permissionsFor = ({ scope, plugin }: KeyShape, storeId: string): string[] => {
   const sixth: readonly Permission[] =
     scope === 'payments' && plugin === 'prestashop' ? ['canmodifystoresettings'] : [];
@@ -52,7 +51,6 @@ export const permissionsFor = ({ scope, plugin }: KeyShape, storeId: string): st
 };
 
 export interface ApiUse {
-  /** Upper case. */
   readonly method: string;
   /** Whether the request issues an address, with any method, or is a quote for one. */
   readonly issues: boolean;

@@ -6,7 +6,6 @@ import { minuteMs } from '../../lib/time-units.ts';
 
 export interface Rate {
   readonly perMinute: number;
-  /** How many at once from a full bucket. */
   readonly burst: number;
 }
 
@@ -57,7 +56,6 @@ export function takeToken(
   };
 }
 
-/** Whether a bucket is full, and so no different from a new one. */
 export const isFull = (rate: Rate, bucket: Bucket, now: number): boolean =>
   tokensAt(rate, bucket, now) >= rate.burst;
 

@@ -7,7 +7,6 @@ import { withoutInvisible } from '../text/pasted-text.ts';
 
 export const recoveryCodeCount = 10;
 const codeBytes = 15;
-/** The random bytes of all codes. */
 export const recoveryCodeBytes = recoveryCodeCount * codeBytes;
 
 /** @param bytes `recoveryCodeBytes` random bytes @returns codes such as `k3hw-7zq2-m4xd-a6rt-5yjc-w2ne` */

@@ -46,6 +46,5 @@ export function matchingStep(
 
 export const newTotpSecret = (bytes: Uint8Array): string => base32nopad.encode(bytes);
 
-/** The content of a new secret's QR code. */
 export const totpUri = (secret: string, host: string): string =>
   `otpauth://totp/paygate:${encodeURIComponent(host)}?secret=${secret}&issuer=paygate`;

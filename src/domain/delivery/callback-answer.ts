@@ -14,7 +14,6 @@ export type AnswerVerdict =
   | 'web-page'
   | 'wrong-secret'
   | 'unknown-order'
-  /** Any other refusal. */
   | 'refused';
 
 export interface JudgedAnswer {
@@ -151,11 +150,8 @@ const pageAtOnce =
   /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|noscript|style|link|iframe)\b/i;
 
 interface SplitAnswer {
-  /** The text before and after a page. */
   readonly words: string;
-  /** The page's description. */
   readonly page?: string;
-  /** Whether the page begins as those of a shop do. */
   readonly isThemed: boolean;
 }
 

@@ -5,7 +5,6 @@ import ipaddr from 'ipaddr.js';
 import { isWithin } from '../access/client-address.ts';
 import type { ListenAddress } from './public-endpoint.ts';
 
-/** What a merchant allowed for a store. */
 export interface CallbackFlags {
   readonly allowPrivateCallback: boolean;
   readonly allowHttpCallback: boolean;
@@ -23,13 +22,11 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 
 /** The machine that sends callbacks. */
 export interface CallbackSender {
-  /** Addresses of its network interfaces. */
   readonly ownAddresses?: readonly string[];
   /** Whether a proxy leads to onion services; undefined if unknown. */
   readonly hasProxy?: boolean;
 }
 
-/** Which addresses a callback may go to. */
 export interface AllowedTargets {
   readonly public: boolean;
   readonly private: boolean;

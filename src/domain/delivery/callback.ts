@@ -89,7 +89,6 @@ interface UrlParts {
   readonly label: UrlLabel;
   readonly scheme: string;
   readonly authority: string;
-  /** Scheme and authority, unchanged. */
   readonly origin: string;
   readonly path: string;
   /** Undefined without a `?`. */
@@ -225,7 +224,6 @@ export function redactUrl(url: string): string {
   return `${origin.replace(/\/\/.*@/s, '//')}${segments.join('/')}${query && '?…'}`;
 }
 
-/** The redacted URL with the parameters that paygate appended. */
 export function redactedTarget(callbackUrl: string, appended: string): string {
   const shown = redactUrl(callbackUrl);
   return `${shown}${shown.includes('?') ? '&' : '?'}${appended}`;

@@ -40,7 +40,6 @@ export const endpointDefinitions: {
   },
 };
 
-/** @param isGiven whether the operator named the address */
 export const listenOf = (
   { listen, domain }: Pick<EndpointOptions, 'listen' | 'domain'>,
   isGiven: boolean,

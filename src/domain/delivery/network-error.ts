@@ -76,7 +76,6 @@ export const tlsErrors: Readonly<Record<string, string>> = {
 
 const connectionClosedCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
-/** Whether the other end closed the connection. */
 export const isConnectionClosed = (code: string): boolean => connectionClosedCodes.has(code);
 
 /** Whether a name did not resolve. If several do not, this machine is probably offline. */

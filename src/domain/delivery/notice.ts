@@ -45,7 +45,6 @@ const notice = ({ title, lines, ...rest }: Notice): Notice => ({
   lines: lines.map((line) => plainText(line, maxLineLength)),
 });
 
-/** An event of an order, as the webhook of its store receives it. */
 export interface OrderChange {
   readonly type: OrderEventType;
   readonly was: OrderStatus;
@@ -175,7 +174,6 @@ export function deliveryNotice(failed: FailedDelivery): Notice {
   });
 }
 
-/** An alarm that began or ended. */
 export interface NoticedFinding {
   readonly code: string;
   readonly subject: string | null;
@@ -216,7 +214,6 @@ const findingJson = ({ code, subject, text, since }: NoticedFinding) => ({
   since: unixSeconds(since),
 });
 
-/** What "Send a test" sends. */
 export const testNotice = (): Notice => ({
   type: 'test',
   title: 'Test of the notifications of paygate',

@@ -24,7 +24,6 @@ export interface MailServer {
   /** Null for a server that asks for no password; then the password is null. */
   readonly user: string | null;
   readonly password: string | null;
-  /** The mail address that mails come from. */
   readonly from: string;
   /** PEM: the only authorities that may certify the server; null for the system's. */
   readonly ca: string | null;
@@ -32,7 +31,6 @@ export interface MailServer {
 
 /** Recipients and the kinds that they receive: of one store, or of all stores for the operator. */
 export interface NotifyTarget extends CallbackFlags {
-  /** Mail addresses. */
   readonly recipients: readonly string[];
   readonly kinds: readonly NoticeKind[];
   /** Receives the same as JSON; null for none. */
@@ -50,7 +48,6 @@ export const noTarget: NotifyTarget = {
   allowHttpCallback: false,
 };
 
-/** The usual port of each kind of security (RFC 8314, RFC 6409). */
 export const mailPorts: Readonly<Record<MailSecurity, number>> = {
   tls: 465,
   starttls: 587,
@@ -61,7 +58,6 @@ const maxRecipients = 10;
 const maxAddressLength = 254;
 const maxTextLength = 500;
 
-/** @throws PaygateError invalid */
 export function parseMailHost(text: string): string {
   const host = asciiHost(withKeyboardSpaces(text.slice(0, maxTextLength)).trim()).toLowerCase();
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host);
@@ -72,7 +68,6 @@ export function parseMailHost(text: string): string {
   return fault === undefined ? host : throwInvalid(fault);
 }
 
-/** @throws PaygateError invalid */
 export function parseMailPort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text.trim()) && port >= 1 && port <= 65_535) return port;

@@ -14,7 +14,6 @@ export interface EndpointOptions {
   readonly listenHttp?: ListenAddress | undefined;
   /** Plain HTTP may leave this machine. See docs/decisions/030. */
   readonly plainHttp?: boolean | undefined;
-  /** HTTPS with the operator's certificate. */
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   /** HTTPS with ACME certificates for this name. */
@@ -26,13 +25,11 @@ export interface EndpointOptions {
   readonly publicUrl: string | undefined;
 }
 
-/** Paths of PEM files: the certificate with its chain, and its key. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** ACME options (RFC 8555). */
 export interface AcmeOptions {
   readonly domain: string;
   readonly email: string | undefined;
@@ -90,7 +87,6 @@ export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
   return { kind: 'plain' };
 }
 
-/** @throws PaygateError invalid */
 function requireHttps({ publicUrl }: EndpointOptions): void {
   if (publicUrl?.startsWith('http:') !== true) return;
   throwInvalid('--public-url: must start with https://, because paygate serves HTTPS here');

@@ -46,7 +46,6 @@ const jitterRatio = 0.2;
 /** A shop may extend a wait up to this many times with `Retry-After`. */
 const maxRetryAfterRatio = 2;
 
-/** Upper limits of the time between two attempts. */
 export interface MaxWaits {
   /** By the number of attempts that count. */
   readonly retryMs: readonly number[];
@@ -70,7 +69,6 @@ export interface FailedAttempt {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** When the next attempt is due, epoch milliseconds; undefined if the schedule is exhausted. */
 export function nextAttempt(failed: FailedAttempt): number | undefined {
   const scheduled = retryScheduleMs[failed.attemptCount - 1];
   if (scheduled === undefined) return undefined;
@@ -128,7 +126,6 @@ export type AttemptOutcome =
 
 export interface AttemptEnd {
   readonly phase: AttemptPhase;
-  /** The HTTP status, if an answer came. */
   readonly status?: number | undefined;
   /** The network stack's code of the error that ended the attempt. */
   readonly errorCode?: string | undefined;
@@ -157,7 +154,6 @@ export const isCallbackReceived: IsReceived = (status) => status === 200;
 /** An event is received with any 2xx. */
 export const isEventReceived: IsReceived = (status) => status >= 200 && status <= 299;
 
-/** The outcome of an attempt. A status that is no success counts however its body ended. */
 export function outcomeOf(
   { phase, status, errorCode }: AttemptEnd,
   isReceived: IsReceived = isCallbackReceived,

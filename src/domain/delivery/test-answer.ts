@@ -10,7 +10,6 @@ export interface TestAnswer {
   readonly verdict: AnswerVerdict | null;
   readonly httpStatus: number | null;
   readonly body: string | null;
-  /** Why the answer is doubtful. */
   readonly doubt?: string | null;
 }
 
@@ -32,7 +31,6 @@ export interface TestResult {
 export const testEffect =
   'The shop takes it for a real payment: at status 2 it treats the order as paid.';
 
-/** The meaning of an answer to a test. */
 export function testResult(
   { verdict, httpStatus, body, doubt }: TestAnswer,
   { callbackUrl, hasOrder }: TestedUrl,

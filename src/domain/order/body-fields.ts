@@ -22,11 +22,9 @@ export class BodyProblems extends PaygateError {
 type FieldProblem = readonly [field: string, problem: string];
 
 export interface FieldReader<N extends string> {
-  /** All problems so far. */
   readonly problems: readonly FieldProblem[];
   /** The value of one field, or its default if it is missing or invalid. */
   field<T, R>(name: N, given: Optional<T>, missing: R, read: (given: T) => R): R;
-  /** Notes a problem of a field. */
   report(name: N, problem: string): void;
 }
 

@@ -17,7 +17,6 @@ import type { Quote } from './quote.ts';
 
 /** What the order itself does not have, as `orders.invoice` stores it. */
 export interface InvoiceRequest {
-  /** The key that made it. */
   readonly keyId?: number;
   /** In which unit a price in bitcoin was given. */
   readonly unit?: 'BTC' | 'SATS';
@@ -42,7 +41,6 @@ export interface InvoiceOrder extends OrderDetails {
 
 /** How an invoice is shown to one key. */
 export interface InvoiceReader {
-  /** The store's id below `/api/v1`. */
   readonly storeId: string;
   readonly isPrestaShop: boolean;
   /** Begins the URL of its page, and has no slash at its end. */

@@ -24,7 +24,6 @@ export const noteRules = ['no', 'optional', 'required'] as const satisfies reado
 export type LinkView = 'page' | 'till';
 export const linkViews = ['page', 'till'] as const satisfies readonly LinkView[];
 
-/** The fields of the body. Those in satoshis are for a link without a currency. */
 export interface LinkBody {
   readonly title?: Optional<string>;
   readonly description?: Optional<string>;
@@ -46,7 +45,6 @@ export interface LinkBody {
 /** Amounts in minor units of the currency, or in satoshis without one. */
 export interface LinkAmounts {
   readonly currency: string | null;
-  /** Null where the payer enters the amount. */
   readonly amount: number | null;
   /** Bounds of what a payer enters. */
   readonly minAmount: number | null;
@@ -104,7 +102,6 @@ export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput 
   return parseLinkInput({ ...linkBodyOf(before), ...Object.fromEntries(given) });
 }
 
-/** The body that makes such a link. */
 export function linkBodyOf(link: LinkInput) {
   const { title, description, note, view } = link;
   return {

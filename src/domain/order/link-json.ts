@@ -1,9 +1,6 @@
-// A link as the API and commands show it.
-
 import { unixSeconds } from '../../lib/time-units.ts';
 import { type LinkInput, linkBodyOf } from './link-input.ts';
 
-/** A recorded link. Times are epoch milliseconds. */
 export interface LinkDetails extends LinkInput {
   readonly publicId: string;
   readonly storeId: number;

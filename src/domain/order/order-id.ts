@@ -30,7 +30,6 @@ export const isId = (prefix: IdPrefix, text: string): boolean =>
  */
 export const eventIdFor = (facts: readonly (string | number)[]): string => idFor('evt', facts);
 
-/** The id of a notification: the same cause has one for each recipient. */
 export const notificationIdFor = (facts: readonly (string | number)[]): string =>
   idFor('ntf', facts);
 

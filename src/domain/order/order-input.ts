@@ -24,7 +24,6 @@ import {
 } from './body-fields.ts';
 import { checkOrderSat, type FiatPrice, type SatPrice } from './quote.ts';
 
-/** The fields of the body. */
 export interface OrderBody {
   readonly amount?: Optional<string>;
   readonly currency?: Optional<string>;
@@ -39,7 +38,6 @@ export interface OrderBody {
   readonly metadata?: Optional<Readonly<Record<string, string>>>;
 }
 
-/** What a store chooses for its orders. */
 export interface OrderDefaults {
   /** 0 for never. */
   readonly expiresInSeconds: number;
@@ -56,7 +54,6 @@ export const orderDefaults: OrderDefaults = {
   language: null,
 };
 
-/** What a new order is made of. */
 export interface OrderInput extends OrderDefaults {
   readonly price: FiatPrice | SatPrice;
   readonly reference: string | null;
@@ -68,7 +65,6 @@ export interface OrderInput extends OrderDefaults {
 export const maxReferenceBytes = 128;
 export const maxDescriptionBytes = 1_024;
 export const maxMetadataPairs = 20;
-/** The size of the metadata as JSON. */
 export const maxMetadataBytes = 2_048;
 export const maxReturnUrlLength = 2_048;
 export const minExpirySeconds = 300;

@@ -7,7 +7,6 @@ import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
 import type { OrderPayment, OrderStatus, PaymentStanding, Standing } from './order.ts';
 
-/** What of a recorded order is shown as it is. Times are epoch milliseconds. */
 export interface OrderDetails {
   readonly publicId: string;
   readonly storeId: number;
@@ -32,7 +31,6 @@ export interface OrderDetails {
   readonly acceptedAt: number | null;
 }
 
-/** A payment with what only its answer shows. */
 export interface ShownPayment extends OrderPayment {
   readonly height: number | null;
   readonly confirmations: number;

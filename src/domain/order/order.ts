@@ -42,7 +42,6 @@ export interface OrderFacts {
   readonly scannedAt: number | null;
 }
 
-/** A payment to the address of an order. */
 export type OrderPayment = SeenPayment;
 
 export interface CountedPart extends PaymentPart {
@@ -81,7 +80,6 @@ export interface Standing<P extends OrderPayment = OrderPayment> {
   readonly excessSat: number;
   /** The same of the payments that are final alone. */
   readonly confirmedExcessSat: number;
-  /** The quote that is in force. */
   readonly quote: Quote | null;
   /** In the order in which they were passed. */
   readonly payments: readonly PaymentStanding<P>[];
@@ -338,7 +336,6 @@ const progress: Readonly<Record<OrderStatus, number>> = {
 /** What a new order is before its first payment. */
 export const newOrderSnapshot: OrderSnapshot = { status: 'open', fingerprint: '' };
 
-/** The event of a change; undefined if there is none. */
 export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventType | undefined {
   if (before.status === after.status) {
     return before.fingerprint === after.fingerprint ? undefined : 'order.updated';

@@ -16,7 +16,6 @@ export interface PayerInput {
 export interface PayerProblem {
   readonly field: 'amount' | 'note';
   readonly reason: PayerProblemReason;
-  /** What the reason is measured by. */
   readonly limit?: number;
   readonly meanings?: readonly bigint[];
 }

@@ -19,7 +19,6 @@ export const accountFormatNames = ['paygate', 'koinly', 'cointracking', 'quickbo
 export type AccountFormatName = (typeof accountFormatNames)[number];
 
 export interface AccountFormat {
-  /** The name of its program. */
   readonly label: string;
   readonly columns: readonly string[];
   /** Programs may take a byte order mark for a part of the first column's name. */

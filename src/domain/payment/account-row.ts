@@ -9,7 +9,6 @@ export interface AccountOrder {
   readonly reference: string | null;
   /** Null for a price in satoshis. */
   readonly currency: string | null;
-  /** The price in the currency's minor units. */
   readonly amountMinor: number | null;
   /** The rate at which the payment counts; null for a price in satoshis, and while unknown. */
   readonly rateCents: number | null;
@@ -60,7 +59,6 @@ export const noSums: AccountSums = {
   unpricedCount: 0,
 };
 
-/** Adds the booked ones of these payments. */
 export function addUp(sums: AccountSums, payments: readonly ValuedPayment[]): AccountSums {
   const worths = new Map(sums.worths);
   let { count, valueSat, unpricedCount } = sums;

@@ -21,7 +21,6 @@ export interface ChainHeader {
   readonly work: bigint;
 }
 
-/** The stored headers, for reading. */
 export interface ChainView {
   readonly network: Network;
   readonly tip: ChainHeader;
@@ -63,7 +62,6 @@ export const medianTimeBlocks = 11;
 export const minAncestorHeight = (height: number): number =>
   Math.max(0, Math.min(height - (height % retargetPeriod), height - medianTimeBlocks + 1));
 
-/** Verifies consecutive headers and returns how they connect. */
 export function connectHeaders(view: ChainView, headers: readonly Header[]): HeaderConnection {
   const fresh = dropKnown(view, headers);
   const [first] = fresh;
@@ -122,7 +120,6 @@ interface Branch {
   readonly added: readonly ChainHeader[];
   /** The height of the last header that this branch shares with the best chain. */
   readonly forkHeight: number;
-  /** A header of this branch by its height. */
   at(height: number): Header | undefined;
   /** Epoch seconds of its last headers: as many as the median needs, or fewer near the start. */
   lastTimes(): number[];

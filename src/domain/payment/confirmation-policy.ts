@@ -63,11 +63,9 @@ export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void 
   );
 }
 
-/** Bands as JSON, as the database stores them. */
 export const writeBands = (bands: readonly Band[]): string => JSON.stringify(bands);
 export const readBands = (text: string): readonly Band[] => JSON.parse(text) as Band[];
 
-/** The policy of a store's row. */
 export const policyOf = (row: {
   readonly requiredConfirmations: number;
   readonly confirmationBands: string;

@@ -6,23 +6,19 @@
 import { dayMs, hourMs, minuteMs } from '../../lib/time-units.ts';
 import type { PaymentState } from './payment.ts';
 
-/** A time in which a payment is in time. */
 export interface Window {
   readonly createdAt: number;
   /** Null for a window that never ends. */
   readonly expiresAt: number | null;
 }
 
-/** The window of a promised rate. */
 interface RatedWindow extends Window {
   /** The price of one bitcoin in hundredths of the currency. */
   readonly rateCents: number;
   readonly expiresAt: number;
 }
 
-/** When a payment was seen. */
 export interface SeenFacts {
-  /** When a server first reported it to us. */
   readonly firstSeenAt: number;
   /**
    * The last look before an interruption of the watcher, if the first look after that found the

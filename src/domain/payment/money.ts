@@ -88,7 +88,6 @@ export const satCentsOf = (minor: bigint, currency: string): bigint =>
   (minor * BigInt(satPerBitcoin) * 10n ** BigInt(priceDigits)) /
   10n ** BigInt(minorDigitsOf(currency));
 
-/** The quotient, rounded up. @param dividend at least 0 */
 export const ceilDivide = (dividend: bigint, divisor: bigint): bigint =>
   (dividend + divisor - 1n) / divisor;
 
@@ -101,7 +100,6 @@ export function boundedSat(sum: bigint): number {
   return Math.max(-maxMoneySat, Math.min(number, maxMoneySat));
 }
 
-/** The `boundedSat` of some values. */
 export const sumSat = (values: readonly number[]): number =>
   boundedSat(values.reduce((sum, value) => sum + BigInt(value), 0n));
 

@@ -21,7 +21,6 @@ export const settledDepth = maxReorganisationBlocks + 1;
 /** Consensus: confirmations before a coinbase output can be spent. */
 export const coinbaseMaturity = 100;
 
-/** The recorded facts of a payment that a decision needs. */
 export interface Payment {
   readonly state: PaymentState;
   /** The block in which the payment is proven; null while unconfirmed. */

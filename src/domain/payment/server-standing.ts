@@ -33,9 +33,7 @@ export type Doubt =
 export interface ServerStanding {
   readonly view: Pick<ChainView, 'tip' | 'byHash' | 'bestAt'>;
   readonly network: NetworkName;
-  /** The server's verified tip. */
   readonly tip: ChainHeader;
-  /** Epoch milliseconds. */
   readonly now: number;
 }
 
@@ -55,7 +53,6 @@ export function doubtOf({ view, network, tip, now }: ServerStanding): Doubt | un
   return undefined;
 }
 
-/** The doubt as a clause for the operator. */
 export function formatDoubtOfServer(doubt: Doubt): string {
   switch (doubt.kind) {
     case 'lag':

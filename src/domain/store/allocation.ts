@@ -17,10 +17,8 @@ export const markName = (descriptor: string): string =>
 export const givenBackName = (wallet: string): string =>
   bytesToHex(sha256(utf8ToBytes(`${wallet} given back`))).slice(0, 16);
 
-/** A wallet's counter as the database has it. */
 export interface Counter {
   readonly walletId: number;
-  /** Its name in the mark file. */
   readonly wallet: string;
   readonly nextIndex: number;
   /** Whether an index of it was ever issued or skipped. */
@@ -33,7 +31,6 @@ export interface Counter {
 
 /** The last raise of a counter that the mark file remembers, written just before its commit. */
 export interface Raise {
-  /** Its name in the mark file. */
   readonly wallet: string;
   readonly from: number;
   readonly to: number;
@@ -242,7 +239,6 @@ function skipsTo(
   });
 }
 
-/** How a wallet's unpaid addresses lie between the paid ones. */
 export interface Gaps {
   /** Given out since the last one that was paid. */
   readonly unpaid: number;

@@ -1,7 +1,6 @@
 // The kinds of settings of a store, by what a person enters for one.
 
 interface Texts {
-  /** Name of the form field. */
   readonly field: string;
   /** Label of the form field, and what stands below it. */
   readonly label: string;
@@ -13,7 +12,6 @@ interface Texts {
   readonly noHelp?: string;
 }
 
-/** A text of one line. */
 export interface TextSetting extends Texts {
   readonly kind: 'text';
   /** @throws PaygateError invalid */
@@ -25,14 +23,12 @@ export interface TextSetting extends Texts {
   readonly isRepeatable?: true;
 }
 
-/** One of a few words. */
 export interface ChoiceSetting extends Texts {
   readonly kind: 'choice';
   /** Each word with its label. */
   readonly choices: Readonly<Record<string, string>>;
 }
 
-/** A number as text; the column may have another unit. */
 export interface NumberSetting extends Texts {
   readonly kind: 'number';
   /** @throws PaygateError invalid */

@@ -25,7 +25,6 @@ import { parseCallbackUrl, trimUrl } from '../text/url-text.ts';
 import { checkEmbedOrigins, parseEmbedOrigins } from './embed-origins.ts';
 import type { StoreSetting } from './setting-kinds.ts';
 
-/** Their values, under the names of their columns. */
 export interface StoreSettings {
   readonly name: string;
   readonly callbackUrl: string;
@@ -54,7 +53,6 @@ export interface StoreSettings {
 /** Which events a store's webhook receives. */
 export type WebhookEvents = 'order' | 'payment' | 'order,payment';
 
-/** In the order in which a person reads them. */
 export const storeSettings = {
   name: {
     kind: 'text',
@@ -266,7 +264,6 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   embedOrigins: '',
 };
 
-/** Those of a row that has more. */
 export const storeSettingsOf = (row: StoreSettings): StoreSettings =>
   Object.fromEntries(storeSettingNames.map((name) => [name, row[name]])) as never;
 

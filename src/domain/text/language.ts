@@ -3,7 +3,6 @@
 
 import { throwInvalid } from '../../lib/errors.ts';
 
-/** Each with its own name. */
 export const languages = {
   en: 'English',
   es: 'Español',
@@ -27,9 +26,7 @@ export interface LanguageWishes {
   readonly query?: string | undefined;
   /** The language of the order; that of the store when the order was made, if it had none. */
   readonly order?: string | null | undefined;
-  /** The language of the store. */
   readonly store?: string | null | undefined;
-  /** The header of the request. */
   readonly acceptLanguage?: string | undefined;
 }
 

@@ -16,7 +16,6 @@ export interface OptionDefinition<T> {
   readonly parse: (texts: readonly string[]) => T;
 }
 
-/** An option with its names. */
 export interface Option extends OptionDefinition<unknown> {
   /** Command line: `--tls-cert`. */
   readonly flag: string;

@@ -148,7 +148,6 @@ function quotationMarkError(url: string): string | undefined {
   return `has ${found[0]} at character ${at}: if it came along when the URL was copied, take it out; if it is a part of it, write ${encodeURIComponent(found[0])}`;
 }
 
-/** The URL without a closing mark at its end that has no partner. */
 function withoutLastMark(url: string): string {
   const last = closing.exec(url)?.[0];
   if (last === undefined || url.split(last).length > 2 || isOpened(url, last)) return url;

@@ -13,14 +13,12 @@ const idleMs = 30 * 60_000;
 /** … and so long after it began, whatever happens. */
 export const absoluteMs = 12 * 3_600_000;
 export const linkMs = 15 * 60_000;
-/** How often it is written down that a session is used. */
 const seenEveryMs = 60_000;
 
 export type Operator = typeof admin.$inferSelect;
 export type Session = typeof sessions.$inferSelect;
 
 export interface NewSession {
-  /** The cookie's text. */
   readonly token: string;
   readonly client: string;
   readonly agent: string;
@@ -28,7 +26,6 @@ export interface NewSession {
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-/** There is one operator. */
 const only = 1;
 
 export function createAdmin(orm: Orm) {
@@ -106,7 +103,6 @@ function sessionsOf(orm: Orm) {
         .from(sessions)
         .where(and(eq(sessions.hash, hashOf(token)), isAlive(now)))
         .get(),
-    /** Whether it should be written down that a session is used. */
     isDueToBeSeen: ({ seenAt }: Session, now: number): boolean => now - seenAt >= seenEveryMs,
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();

@@ -12,10 +12,8 @@ import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { apiKeys } from '../schema/schema.ts';
 
-/** The longest that "Connect a plugin" is opened for. */
 export const maxPluginMs = 60 * 60_000;
 
-/** A key without its text. */
 export type Key = ReturnType<Keys['list']>[number];
 
 export interface NewKey {
@@ -39,12 +37,10 @@ export function createKeys(orm: Orm) {
   }
 
   return {
-    /** The key of this text that is valid now. */
     find: (text: string, now: number) => statements.byHash.get({ hash: keyHash(text), now }),
     /** The id of the key of this text that was valid once. */
     ended: (text: string) => statements.anyByHash.get({ hash: keyHash(text) })?.id,
     alive,
-    /** Those that are valid, the merchant key first. */
     list: (now: number) => statements.list.all({ now }),
     /** The text of the merchant key: valid for all stores, without an end. */
     merchantKey(): string | undefined {
@@ -73,7 +69,6 @@ export function createKeys(orm: Orm) {
         .run();
       return text;
     },
-    /** Makes a key and returns its text, which is not stored. */
     add(_tx: Tx, now: number, { storeId, scope, plugin, secret }: NewKey): string {
       const text = formatApiKey(secret);
       orm
@@ -119,10 +114,8 @@ const atOnce = 0;
 const isMerchantKey = isNotNull(apiKeys.secret);
 const isAlive = (at: number | SQL) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));
 
-/** By which the file finds a key. */
 const keyHash = (text: string): Buffer => Buffer.from(apiKeyHash(text));
 
-/** Ends the keys that are for one store alone. */
 export function endKeysOf(orm: Orm, _tx: Tx, now: number, storeId: number): void {
   orm
     .update(apiKeys)

@@ -73,7 +73,6 @@ export interface AuditEntry {
   readonly keyId: number | null;
   readonly action: AuditAction;
   readonly storeId: number | null;
-  /** The values that were set, and from where (`client`). */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
@@ -87,10 +86,8 @@ export type OperatorChange = readonly [
 /** The newest changes of one API key that stay: at most some 20 MB. */
 export const maxOfKey = 10_000;
 
-/** The `client` of what a command changed. */
 export const commandClient = 'command';
 
-/** The actor: an API key, the dashboard, or a command of this machine. */
 export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
   if (keyId !== null) return `API key ${keyId}`;
   const { client } = JSON.parse(detail) as { readonly client?: unknown };
@@ -99,9 +96,7 @@ export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): 
 
 export interface Audit {
   note(tx: Tx, now: number, entry: AuditEntry): void;
-  /** Notes what was changed without an API key: from a client address, or by a command. */
   noteChange(tx: Tx, now: number, client: string, ...change: OperatorChange): void;
-  /** Newest first; only those older than a row's number, where one is given. */
   list(limit: number, beforeId?: number): AuditRow[];
 }
 
@@ -129,7 +124,6 @@ export function createAudit(orm: Orm): Audit {
   };
 }
 
-/** Deletes what a key has beyond the newest. */
 const prepareForgetOldest = (orm: Orm) =>
   prepared(() =>
     orm.delete(audit).where(

@@ -14,7 +14,6 @@ const maxIdempotencyMs = 24 * 3_600_000;
 /** Old keys that go with each new one: a shop waits for it. */
 const forgottenAtOnce = 100;
 
-/** What a request with a key got. */
 export interface IdempotentAnswer {
   readonly addressId: number;
   /** SHA-256 of the body that made an order; null for `new_address`. */
@@ -24,9 +23,7 @@ export interface IdempotentAnswer {
 export interface Idempotency {
   /** Ages go by this clock from now on: while it may be wrong, no key is too old. */
   judgeBy(clock: AgeJudge): void;
-  /** Since when keys count, epoch milliseconds. */
   since(now: number): number;
-  /** What this key of a store got within the last day. */
   find(now: number, storeId: number, key: string): IdempotentAnswer | undefined;
   keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void;
 }

@@ -15,7 +15,6 @@ export const tokenHash = (token: string): Buffer => createHash('sha256').update(
 
 export function recoveryCodesOf(orm: Orm) {
   return {
-    /** Replaces all codes. */
     setRecoveryCodes(_tx: Tx, codes: readonly string[]): void {
       orm.delete(recoveryCodes).run();
       for (const code of codes)
@@ -24,7 +23,6 @@ export function recoveryCodesOf(orm: Orm) {
           .values({ hash: tokenHash(code) })
           .run();
     },
-    /** Deletes a code that is used; false if there is no such code. */
     useRecoveryCode: (_tx: Tx, code: string): boolean =>
       orm
         .delete(recoveryCodes)
@@ -37,7 +35,6 @@ export function recoveryCodesOf(orm: Orm) {
 
 export function passkeysOf(orm: Orm) {
   return {
-    /** In the order in which they were added. */
     passkeys: (): Passkey[] => orm.select().from(passkeys).orderBy(asc(passkeys.id)).all(),
     passkey: (id: number): Passkey | undefined =>
       orm.select().from(passkeys).where(eq(passkeys.id, id)).get(),

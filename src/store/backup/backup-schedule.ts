@@ -15,11 +15,9 @@ import { requireRoom } from './requested-backup.ts';
 export interface Snapshots {
   /** Takes one when anything changed since the last. @param now epoch ms, names the day */
   take(now: number): Promise<void>;
-  /** That the last one failed, or could not be checked, and why. */
   warnings(): readonly string[];
   /** That the last one that was checked is damaged, and what to do. */
   damage(): readonly string[];
-  /** Gives up the one that is under way. */
   stop(): Promise<void>;
   /** After the stop, in one go: for a file that would be lost. @throws PaygateError */
   last(now: number): Promise<void>;

@@ -16,7 +16,6 @@ export type CopyCheck = (path: string, signal: AbortSignal) => Promise<readonly 
 export interface DailyCheckOptions {
   /** Beside the event loop, for it takes long. Without it nothing is looked through. */
   readonly check?: CopyCheck | undefined;
-  /** Once, when a copy is found damaged. */
   readonly onDamaged?: (warning: string) => void;
 }
 
@@ -36,7 +35,6 @@ export class DailyCheck {
   #lookedOn: string | undefined;
   #isLooking = false;
 
-  /** @param path of the database, absolute */
   constructor(path: string, options: DailyCheckOptions) {
     this.#path = path;
     this.#folder = backupFolder(path);
@@ -60,7 +58,6 @@ export class DailyCheck {
     return this.#damage;
   }
 
-  /** Path of a copy that is not checked. */
   get target(): string {
     return this.#damage === undefined ? join(this.#folder, latestName) : this.#damaged;
   }
@@ -92,7 +89,6 @@ export class DailyCheck {
     return this.#damage === undefined;
   }
 
-  /** Aborts a running check. */
   stop(): void {
     this.#stopping.abort();
   }

@@ -18,7 +18,6 @@ import { migrations } from '../schema/migrations.ts';
 export interface WalletReport {
   readonly id: number;
   readonly script: string;
-  /** Null where it never issued. */
   readonly last_index: number | null;
   readonly next_index: number;
 }
@@ -37,7 +36,6 @@ export interface FileReport {
   /** The name that the database was given when it was made; copies share it. */
   readonly instance: string | null;
   readonly counts: Readonly<Record<Counted, number>>;
-  /** When the last address was issued. */
   readonly last_issued_at: number | null;
   readonly wallets: readonly WalletReport[];
 }
@@ -53,7 +51,6 @@ type Counted = keyof typeof counted;
 /** https://www.sqlite.org/pragma.html#pragma_quick_check */
 export type Depth = 'integrity_check' | 'quick_check';
 
-/** At most this many faults are reported. */
 const maxFaults = 20;
 
 /**

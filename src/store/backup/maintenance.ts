@@ -38,7 +38,6 @@ export interface MaintenanceParts {
 
 export interface Maintenance {
   readonly cancels: readonly Cancel[];
-  /** Saves a deleted database in a snapshot before the file is closed. */
   last(): Promise<void>;
 }
 

@@ -19,7 +19,6 @@ export interface RequestedBackups {
    * @throws PaygateError unavailable, without a path because a page shows it
    */
   make(now: number): Promise<string>;
-  /** Gives up the one that is under way. */
   stop(): Promise<void>;
 }
 

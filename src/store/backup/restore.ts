@@ -33,7 +33,6 @@ import {
 
 export interface Restored {
   readonly report: FileReport;
-  /** Path of the previous database; undefined if there was none. */
   readonly previous: string | undefined;
 }
 
@@ -177,7 +176,6 @@ function moveInto(folder: string, path: string, present: readonly string[]): str
   return there;
 }
 
-/** Two restores may fall in one second. */
 function unusedName(path: string): string {
   for (let count = 1, name = path; ; count += 1, name = `${path}-${count}`) {
     if (!existsSync(name)) return name;
@@ -192,7 +190,6 @@ export interface Declared {
 }
 
 export interface Moved extends Declared {
-  /** The operator knows that the mark file is missing. */
   readonly withoutMark?: boolean | undefined;
 }
 

@@ -18,7 +18,6 @@ export interface Broadcasts {
    */
   due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   note(tx: Tx, now: number, txid: Txid): void;
-  /** Replaces the stored bytes of a transaction. */
   keep(tx: Tx, txid: Txid, raw: Uint8Array): void;
   /** What was not seen to since a time, the oldest first. */
   idle(since: number, limit: number): Txid[];

@@ -28,14 +28,12 @@ type HeaderRow = typeof headers.$inferSelect;
 export interface Headers {
   /** The end of the best chain; undefined before the first header was stored. */
   tip(): ChainHeader | undefined;
-  /** Its height alone. */
   tipHeight(): number | undefined;
   /** When its miner says that it was found, epoch seconds. */
   tipTime(): number | undefined;
   bestAt(height: number): ChainHeader | undefined;
   /** The hash alone, which is all that a proof is checked against. */
   bestHashAt(height: number): BlockHash | undefined;
-  /** Whether a block is part of our best chain. */
   isOnBest(block: Block): boolean;
   /**
    * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.

@@ -23,7 +23,6 @@ export interface Servers {
   accept(tx: Tx, label: string, sha256: string, now: number): boolean;
   ban(label: string): Ban | undefined;
   setBan(label: string, ban: Ban, now: number): Promise<void>;
-  /** Ends a ban; what is known of the certificate stays. */
   liftBan(tx: Tx, label: string): boolean;
   /** Forgets a server's certificate and ban: the next connection learns anew. */
   forget(tx: Tx, label: string): boolean;

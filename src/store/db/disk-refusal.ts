@@ -18,7 +18,6 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'its user may not write to it any more',
 };
 
-/** Whether a disk or its permissions cause this error of SQLite. */
 const isUnwritable = (code: string): boolean =>
   /^SQLITE_(FULL|READONLY|CANTOPEN|PERM|IOERR)/.test(code);
 
@@ -28,12 +27,10 @@ export class DiskRefusal {
   #database: string | undefined;
   #mark: string | undefined;
 
-  /** @param path of the database */
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** What is refused and why; undefined while nothing is. */
   text(): string | undefined {
     if (this.#database !== undefined) {
       // SQLite hides the error of the system. A write to the mark file shows it.
@@ -73,7 +70,6 @@ export class DiskRefusal {
   }
 }
 
-/** @param code of the system or of SQLite */
 export const reasonFor = (code: string): string =>
   code in reasons ? `${reasons[code]} (${code})` : `its disk refuses writes (${code})`;
 
@@ -102,7 +98,6 @@ export function isLostSync(error: unknown): boolean {
 /** SQLite did not write. The message has no path, because shops read it too. */
 export class Unwritten extends PaygateError {}
 
-/** The error that a caller gets for an error of SQLite. */
 export function writeFailure(error: unknown): unknown {
   const code = sqliteCode(error);
   // SQLite reports SHMSIZE if there is no space for the index of the WAL.

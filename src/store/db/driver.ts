@@ -14,7 +14,6 @@ export function openSqlite(path: string, options: SqliteDatabase.Options = {}): 
   return new SqliteDatabase(path, addon === undefined ? options : { ...options, nativeBinding });
 }
 
-/** A connection for one piece of work, and no longer. */
 export function withSqlite<T>(
   path: string,
   options: SqliteDatabase.Options,

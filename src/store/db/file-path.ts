@@ -19,10 +19,8 @@ import { PaygateError, reasonOf } from '../../lib/errors.ts';
 export const makersFolder = '.paygate-new-';
 export const makersName = 'paygate.db';
 
-/** What SQLite plays into the file that it lies beside. */
 export const logEnds = ['-wal', '-journal'] as const;
 
-/** All that SQLite keeps beside a file: its logs, and the index of one. */
 export const besideEnds = [...logEnds, '-shm'] as const;
 
 /** Whether there is something to be played: an empty log is none. */

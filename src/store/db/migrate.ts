@@ -34,10 +34,8 @@ export function migrate(
   for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
 }
 
-/** Whether a file is of an older version than this one. */
 export const isBehind = (sqlite: Sqlite): boolean => userVersion(sqlite) < migrations.length;
 
-/** How many migrations a file has had. */
 export const userVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('user_version', { simple: true }) as number;
 

@@ -33,7 +33,6 @@ export function embeddedAddon(dataFolder: string): object | undefined {
 }
 
 export interface AddonPlaces {
-  /** Folders for a file without a name, in this order. */
   readonly folders: readonly string[];
   /** Last resort: the folder for a file with a name, which needs neither /proc nor O_TMPFILE. */
   readonly dataFolder: string;

@@ -3,17 +3,12 @@
 
 import type { ReadList } from '../../lib/merged-lists.ts';
 
-/** One page compares so many rows. */
 export const maxRowsRead = 5_000;
-/** So many are read at once. */
 const readAtOnce = 500;
 
-/** A list of few columns of the rows that can match. */
 export interface Candidates<Row> {
   readonly read: ReadList<Row>;
-  /** Undefined if all of them match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
-  /** Whether neither this row nor one behind it matches. */
   readonly isOver?: (row: Row) => boolean;
 }
 
@@ -64,7 +59,6 @@ export function readAll<Row>(
   return found;
 }
 
-/** Few rows, which were read at once; the newest has the highest id. */
 export function inMemory<Row extends { readonly id: number }>(
   rows: readonly Row[],
   beforeId = Number.MAX_SAFE_INTEGER,

@@ -16,7 +16,6 @@ export interface PaymentMove {
   readonly after: PaymentState;
 }
 
-/** The outcome of an attempt that was recorded. */
 export interface AttemptReport {
   readonly noun: Channel;
   readonly outcome: AttemptOutcome;
@@ -26,17 +25,14 @@ export interface AttemptReport {
   readonly deliveredAfterMs: number | undefined;
 }
 
-/** What the log says of a changed payment. */
 export interface ChangedPaymentFacts {
   readonly storeId: number | null;
   readonly address: string;
   readonly valueSat: number;
   readonly txid: Txid;
-  /** The callback status last decided on. */
   readonly status: CallbackStatus | null;
 }
 
-/** What the log says of a changed order. */
 export interface ChangedOrderFacts {
   readonly type: OrderEventType;
   readonly storeId: number;
@@ -50,24 +46,18 @@ export interface ChangedOrderFacts {
 export interface StoreEventMap {
   /** Without facts if only the transaction that replaced it changed. */
   paymentChanged: [paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts];
-  /** The best chain has another tip. */
   tipChanged: [];
-  /** Payments have a price at receipt now. */
   pricesStored: [];
   /** Callbacks became due, or deliveries may go on after a backlog. */
   callbacksDue: [];
   /** An order, its payments or its quotes changed. With facts if that made an event. */
   orderChanged: [orderId: number, facts?: ChangedOrderFacts];
-  /** Events became due at webhooks. */
   webhooksDue: [];
   attemptRecorded: [report: AttemptReport];
-  /** Stores or wallets changed. */
   catalogChanged: [];
-  /** The stored trust or ban of an Electrum server changed. */
   serversChanged: [];
   /** Every address was compared with the Electrum server in use. */
   caughtUp: [];
-  /** A person asks for callbacks to go out now. */
   retryRequested: [];
 }
 

@@ -4,7 +4,6 @@ import { stores } from '../schema/schema.ts';
 import type { Orm } from './orm.ts';
 import { prepared } from './prepared.ts';
 
-/** The store that a filter names, or all of them. */
 export type StoreIds = (storeId?: number) => readonly number[];
 
 export function createStoreIds(orm: Orm): StoreIds {

@@ -1,14 +1,11 @@
 // Lists that show the newest first, by a time and then by the id. SQLite searches no index by a
 // pair of columns that ends with the id. Therefore the rows of one moment are read apart.
 
-/** A place in a list. */
 export interface TimedPlace {
-  /** Epoch milliseconds. */
   readonly at: number;
   readonly id: number;
 }
 
-/** Before the newest row. */
 export const listBegin: TimedPlace = { at: Number.MAX_SAFE_INTEGER, id: 0 };
 
 export const newestFirst = (one: TimedPlace, other: TimedPlace): number =>
@@ -16,9 +13,7 @@ export const newestFirst = (one: TimedPlace, other: TimedPlace): number =>
 
 /** Reads rows by prepared statements that take `at`, `id` and `limit`, the newest first. */
 export interface TimedStatements<Row> {
-  /** Rows of the moment `at` below the id. */
   readonly sameMoment: { all(values: Record<string, unknown>): Row[] };
-  /** Rows before the moment. */
   readonly older: { all(values: Record<string, unknown>): Row[] };
 }
 

@@ -47,7 +47,6 @@ export interface WriterParts extends WriterOptions {
   readonly sqlite: Sqlite;
   readonly snapshot: ReadSnapshot;
   readonly refusal: DiskRefusal;
-  /** How many rows this connection has changed. */
   readonly changes: () => number;
 }
 
@@ -61,7 +60,6 @@ interface Job {
 
 /** Bounds how long a group holds the event loop: 100 payments take 10 ms. */
 const maxGroup = 100;
-/** How many bulk writes share the group of an awaited one. */
 const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
@@ -232,10 +230,8 @@ export class Writer {
   }
 }
 
-/** A write that is in the transaction. */
 interface Done {
   readonly raises: readonly Raise[];
-  /** Called after the commit. */
   readonly answer: () => void;
 }
 

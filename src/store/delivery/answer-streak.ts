@@ -13,12 +13,10 @@ export type StreakColumn =
   | readonly [typeof stores, 'failingCallbacks' | 'doubtfulAnswers']
   | readonly [typeof webhooks, 'failingEvents'];
 
-/** The value of the column, as JSON. */
 export interface Streak {
   /** When the first of them was asked for, epoch milliseconds. */
   readonly since: number;
   readonly answers: number;
-  /** What the last one was. */
   readonly text: string;
 }
 

@@ -9,7 +9,6 @@ import { equals, placeholders } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { attempts, type Channel, isOf } from '../schema/delivery-schema.ts';
 
-/** What one HTTP try brought. */
 export interface AttemptRecord {
   readonly startedAt: number;
   readonly durationMs: number;
@@ -17,11 +16,8 @@ export interface AttemptRecord {
   readonly httpStatus: number | null;
   /** What went wrong, without the URL's secrets. */
   readonly reason: string | null;
-  /** The beginning of the answer, safe to show. */
   readonly body: string | null;
-  /** The IP address that was dialled. */
   readonly address: string | null;
-  /** How long each phase took, in milliseconds. */
   readonly phases: Readonly<Partial<Record<AttemptPhase, number>>>;
   /** What the answer of a 200 says, or is, that makes it doubtful. */
   readonly doubt: string | null;
@@ -29,10 +25,8 @@ export interface AttemptRecord {
   readonly verdict?: AnswerVerdict | null;
 }
 
-/** An attempt as it was recorded. */
 export type AttemptRow = typeof attempts.$inferSelect;
 
-/** How many rows of old attempts go in one transaction. */
 const foldLimit = 2_000;
 
 export function createAttempts(orm: Orm, channel: Channel) {

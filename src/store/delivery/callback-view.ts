@@ -30,15 +30,11 @@ import {
 export interface CallbackFilter extends DeliveryFilter {
   readonly state?: CallbackState | undefined;
   readonly id?: number | undefined;
-  /** Only of payments to this address. */
   readonly scripthash?: Scripthash | undefined;
-  /** Only of payments by this transaction. */
   readonly txid?: Txid | undefined;
-  /** Only delivered ones whose last answer of 200 is doubtful. */
   readonly doubted?: boolean | undefined;
 }
 
-/** A callback as it is listed, with the outcome of its last attempt. */
 export type CallbackRow = NonNullable<ReturnType<ReturnType<typeof prepareEntry>['get']>>;
 
 export interface CallbackView extends DeliveryList<CallbackFilter, CallbackRow> {

@@ -11,7 +11,6 @@ import { type Channel, deliveries, isOf } from '../schema/delivery-schema.ts';
 import { orders } from '../schema/order-schema.ts';
 import { stores, webhooks } from '../schema/schema.ts';
 
-/** What is particular to a channel, as SQL. */
 export interface ChannelTerms {
   readonly channel: Channel;
   /** The tables of its receivers, one row for each: stores, or their webhooks. */
@@ -19,7 +18,6 @@ export interface ChannelTerms {
   /** The number of a receiver, as `deliveries.receiver_id` has it. */
   readonly receiverId: SQL<number>;
   readonly url: SQL<string>;
-  /** Whether a receiver gets them. */
   readonly isReceiving: SQL;
   /** Whether a delivery may be sent now, although it is due. */
   readonly stands: (alias: 'deliveries' | 'c' | 'd') => SQL;
@@ -33,9 +31,7 @@ export interface ChannelTerms {
 }
 
 export interface ClaimLimits {
-  /** How many deliveries at most. */
   readonly limit: number;
-  /** How many of one receiver may be under way. */
   readonly perReceiver: number;
   readonly leaseMs: number;
   /** The receiver that was served last: the turn goes on behind it. */
@@ -51,16 +47,13 @@ export interface ClaimedRow {
   readonly id: number;
   readonly storeId: number;
   readonly receiverId: number;
-  /** How many attempts were charged to the schedule. */
   readonly step: number;
   /** Since when it waits. */
   readonly dueAt: number;
 }
 
-/** A delivery to be sent now, with all that sending it takes. */
 export type ClaimedDelivery = NonNullable<ReturnType<ReturnType<typeof prepareRow>['get']>>;
 
-/** Reads a delivery, joined with its store, by an expression for its id. */
 const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
   prepared(() =>
     orm
@@ -74,7 +67,6 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
         type: deliveries.type,
         // A delivered callback is sent again to be confirmed.
         state: deliveries.state,
-        // How many attempts were made before this one.
         attemptCount: deliveries.attemptCount,
         step: deliveries.step,
         dueAt: sql<number>`${deliveries.dueAt}`,
@@ -167,7 +159,6 @@ const prepare = (orm: Orm, terms: ChannelTerms) => ({
   ...prepareDue(orm, terms),
 });
 
-/** What begins and ends leases, and ends waits otherwise than an attempt does. */
 function prepareLeases(orm: Orm, { channel, isReplaced, lostAttempts }: ChannelTerms) {
   const isOfChannel = isOf(channel);
   return {
@@ -229,7 +220,6 @@ function prepareDue(orm: Orm, terms: ChannelTerms) {
   const leased = sql`${of('f')} and f.leased_until > ${placeholder('now')}`;
   const onWire = sql`json_each(${placeholder('onWire')})`;
   return {
-    /** Receivers with something due, in turn, and how many requests each has under way. */
     receiversDue: prepared(() =>
       orm
         .select({

@@ -19,11 +19,8 @@ export interface DeliveryCounts {
     readonly exhausted: number;
     readonly done: number;
   };
-  /** The URL of each receiver with pending deliveries. */
   owing(): string[];
-  /** When the oldest exhausted delivery ended, epoch milliseconds. */
   exhaustedSince(): number | undefined;
-  /** How many wait for each receiver, at most `maxCounted`. */
   owedByStore(): { readonly url: string; readonly owed: number }[];
 }
 
@@ -49,7 +46,6 @@ function prepare(orm: Orm, { channel, receivers, receiverId, url, isReceiving }:
   /** The receiver gets them. NOT IN, because SQLite would use a larger index for IN. */
   const isOfReceiving = sql`q.receiver_id not in
     (select ${receiverId} from ${receivers} where not (${isReceiving}))`;
-  /** The pending ones of a receiver, by the index of what is due. */
   const isPending = sql`${of('d')} and d.receiver_id = ${receiverId} and d.due_at is not null
     and d.state = 'owed'`;
   const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from deliveries q

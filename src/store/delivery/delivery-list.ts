@@ -13,13 +13,10 @@ import { type Channel, deliveries, type EventType, isOf } from '../schema/delive
 export interface DeliveryFilter {
   readonly storeId?: number | undefined;
   readonly state?: DeliveryState | undefined;
-  /** Only events of this type. */
   readonly type?: EventType | undefined;
-  /** Only older ones than this id: the next page. */
   readonly beforeId?: number | undefined;
   /** Made at this time or later, epoch milliseconds. */
   readonly since?: number | undefined;
-  /** Made before this time. */
   readonly until?: number | undefined;
   readonly limit: number;
 }
@@ -31,12 +28,10 @@ export interface DeliveryList<Filter extends DeliveryFilter, Row> {
   list(filter: Filter): Row[];
 }
 
-/** What the filters compare of a delivery. */
 export type Candidate = ReturnType<ReturnType<typeof prepareList>['all']>[number];
 
 /** What is particular to the list of a channel. */
 interface ListTerms<Filter, Row> {
-  /** By the number of the delivery. */
   readonly entry: (id: number) => Row | undefined;
   /** How the channel's own filters find rows; without `read`, those of the stores are compared. */
   readonly named: (filter: Filter, before: number) => Partial<Candidates<Candidate>>;
@@ -148,7 +143,6 @@ function prepare(orm: Orm, channel: Channel) {
   };
 }
 
-/** A column of the last attempt of a delivery. */
 export const ofLastAttempt = <T>(column: 'outcome' | 'reason' | 'doubt'): SQL<T | null> =>
   sql`(select a.${sql.raw(column)} from attempts a where a.channel = deliveries.channel
     and a.delivery_id = deliveries.id order by a.id desc limit 1)`;

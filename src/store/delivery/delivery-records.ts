@@ -16,7 +16,6 @@ import { createFailingShops, type FailingShop } from './failing-shops.ts';
 export interface NextAttempt {
   /** How many attempts are charged to that schedule by now. */
   readonly step: number;
-  /** Undefined: never. */
   readonly at: number | undefined;
 }
 
@@ -35,9 +34,7 @@ export interface DeliveryRecords {
     attempt: AttemptRecord,
     next: NextAttempt,
   ): DeliveryState;
-  /** Oldest first; those that were folded are missing. */
   attempts(id: number): AttemptRow[];
-  /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
   /** Stores with pending deliveries whose shop did not receive its last one, and since when. */
   failingShops(): FailingShop[];
@@ -88,10 +85,8 @@ const afterAnswer = ({ step, at }: NextAttempt, isConfirmed: boolean): Settled =
   confirmAt: isConfirmed ? at : undefined,
 });
 
-/** The state of a delivery, and where its schedule stands. */
 type Course = NonNullable<ReturnType<ReturnType<typeof prepare>['courseOf']['get']>>;
 
-/** @param course of its row by now; undefined where it is gone */
 function afterFailure(
   course: Course | undefined,
   { step, dueAt }: ClaimedRow,

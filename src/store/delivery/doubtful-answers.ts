@@ -14,14 +14,11 @@ import { isCalled } from './callback-queue.ts';
 export interface DoubtfulAnswers {
   readonly storeId: number;
   readonly name: string;
-  /** When the first of them was asked for, epoch milliseconds. */
   readonly since: number;
   readonly answers: number;
-  /** The last doubtful answer, or what it was. */
   readonly says: string;
 }
 
-/** What is read of an attempt. */
 interface AttemptAnswer {
   readonly startedAt: number;
   readonly outcome: AttemptOutcome;
@@ -32,7 +29,6 @@ interface AttemptAnswer {
 export function createDoubtfulAnswers(orm: Orm) {
   const { streak, accepted, hasAccepted, list } = prepare(orm);
   return {
-    /** In the transaction that records it. */
     note(storeId: number, { startedAt, outcome, doubt, verdict }: AttemptAnswer): void {
       if (outcome !== 'delivered') return;
       if (doubt !== null) streak.extend.run({ id: storeId, since: startedAt, text: doubt });

@@ -42,7 +42,6 @@ export interface NewEvent {
   readonly publicId: string;
 }
 
-/** The same change as webhooks of BTCPay Server receive it. */
 export interface NewInvoiceEvents {
   readonly order: Pick<typeof orders.$inferSelect, 'id' | 'publicId' | 'storeId' | 'addressId'>;
   /** The event of the order, `evt_…`. */
@@ -52,9 +51,7 @@ export interface NewInvoiceEvents {
 
 export interface EventRecords {
   append(tx: Tx, now: number, event: NewEvent): void;
-  /** Appends events of an invoice for each webhook that asks for them. */
   appendInvoice(tx: Tx, now: number, changed: NewInvoiceEvents): void;
-  /** Whether the store's webhook subscribes to events of payments. */
   hasPaymentEvents(storeId: number): boolean;
 }
 

@@ -33,20 +33,15 @@ import { isEvent } from './event-records.ts';
 /** A list takes one of `publicId`, `orderId`, `txid` and `reference`, the first that is there. */
 export interface EventFilter extends DeliveryFilter {
   readonly state?: EventState | undefined;
-  /** `evt_…` */
   readonly publicId?: string | undefined;
-  /** Only events of this order. */
   readonly orderId?: number | undefined;
-  /** Only events of orders with this reference. */
   readonly reference?: string | undefined;
-  /** Only events of orders that this transaction paid. */
   readonly txid?: Txid | undefined;
 }
 
 export interface EventQuery {
   readonly storeId?: number | undefined;
   readonly type?: EventType | undefined;
-  /** Only events after this row. */
   readonly afterId?: number | undefined;
   readonly limit: number;
 }
@@ -60,7 +55,6 @@ export interface EventView extends DeliveryList<EventFilter, ListedEvent> {
   /** By its row or its public id. @throws PaygateError not_found */
   event(id: number | string): ListedEvent;
   byPublicId(publicId: string): EventRow | undefined;
-  /** The oldest first. */
   after(query: EventQuery): EventRow[];
 }
 
@@ -111,7 +105,6 @@ const prepareEntry = (orm: Orm) =>
 /** What paygate's own API lists, without the same change in the format of BTCPay Server. */
 const isOwnFormat = sql`${deliveries.type} not like 'Invoice%'`;
 
-/** Reads each store by an index of its own. */
 function createEventsAfter(orm: Orm): EventView['after'] {
   const after = (...conditions: SQL[]) =>
     prepared(() =>
@@ -147,11 +140,9 @@ function createEventsAfter(orm: Orm): EventView['after'] {
 /** Events of more orders with one reference are compared one by one. */
 const maxOrders = 200;
 
-/** Finds what a filter names by an event, or by its order. */
 function createNamed(orm: Orm, byPublicId: EventView['byPublicId']) {
   const statements = prepare(orm);
 
-  /** Undefined if the orders of the reference are many. */
   function ofReference(reference: string, id: number): readonly Candidate[] | undefined {
     const rows = statements.ordersNamed.all({ reference, limit: maxOrders + 1 });
     if (rows.length > maxOrders) return undefined;

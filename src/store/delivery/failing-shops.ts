@@ -14,14 +14,11 @@ export interface FailingShop {
   readonly storeId: number;
   readonly name: string;
   readonly url: string;
-  /** When the first of them began, epoch milliseconds. */
   readonly since: number;
   readonly attempts: number;
-  /** Result of the last attempt, without the URL's secrets. */
   readonly reason: string;
 }
 
-/** The part of an attempt that is read here. */
 interface AttemptResult {
   readonly startedAt: number;
   readonly outcome: AttemptOutcome;
@@ -32,7 +29,6 @@ interface AttemptResult {
 export function createFailingShops(orm: Orm, terms: ChannelTerms) {
   const { streak, waiting } = prepare(orm, terms);
   return {
-    /** In the transaction that records it. */
     note(id: number, tried: AttemptResult): void {
       if (tried.outcome === 'delivered') streak.end.run({ id });
       else streak.extend.run({ id, since: tried.startedAt, text: descriptionOf(tried) });

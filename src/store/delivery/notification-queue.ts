@@ -34,7 +34,6 @@ export interface NotificationLane {
   readonly owner: number;
 }
 
-/** The result of an attempt. */
 export interface NotificationResult {
   readonly state: NotificationState;
   /** When it is due again, epoch milliseconds; undefined once it is settled. */
@@ -63,9 +62,7 @@ export interface Notifications {
     began: readonly NoticedFinding[],
     ended: readonly NoticedFinding[],
   ): void;
-  /** Lanes with a row that is due. */
   lanesDue(now: number): NotificationLane[];
-  /** The first row of a lane that is due. */
   next(lane: NotificationLane, now: number): NotificationRow | undefined;
   record(tx: Tx, now: number, id: number, result: NotificationResult): void;
   /**
@@ -75,11 +72,9 @@ export interface Notifications {
   tidy(tx: Tx, now: number, passed?: number): void;
   /** What failed in the last days, by recipient, newest first. */
   missed(now: number): MissedNotifications[];
-  /** How many wait, and why the last of them that failed did. */
   waiting(): { readonly count: number; readonly reason: string | null };
 }
 
-/** A row that is not sent within this time failed. */
 const maxAgeMs = 4 * dayMs;
 /** No wait of the schedule is longer. */
 const maxWaitMs = 2 * dayMs;
@@ -89,7 +84,6 @@ const retentionMs = 30 * dayMs;
 export function createNotifications(orm: Orm, catalog: Catalog, state: FileState): Notifications {
   const statements = prepare(orm);
 
-  /** Writes a row for each recipient of an owner's target. */
   function owe(now: number, owner: TargetOwner, notice: Notice, cause: string): void {
     const { recipients, kinds, webhookUrl } = state.notifyTarget(owner).read();
     if (!(kinds as readonly string[]).includes(notice.type)) return;

@@ -48,7 +48,6 @@ export interface Outbox extends CallbackView, DeliveryCounts, Claims, DeliveryRe
   hold(tx: Tx, paymentId: number): void;
   /** Resumes the suspended callback of a payment that returned, with the rest of its schedule. */
   release(tx: Tx, paymentId: number): void;
-  /** Whether a callback was ever enqueued for a payment. */
   hasCallback(paymentId: number): boolean;
   /** Stores whose last answer of 200 was doubtful: since when. */
   doubtfulAnswers(): DoubtfulAnswers[];
@@ -56,7 +55,6 @@ export interface Outbox extends CallbackView, DeliveryCounts, Claims, DeliveryRe
   hasAccepted(storeId: number): boolean;
 }
 
-/** Whether the callback can still be sent. */
 const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state !== 'superseded';
 
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {

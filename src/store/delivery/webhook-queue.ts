@@ -27,7 +27,6 @@ import { isEvent, isTakenBack } from './event-records.ts';
 import { createEventView, type EventView } from './event-view.ts';
 
 export interface WebhookQueue extends Claims, DeliveryCounts, DeliveryRecords, EventView {
-  /** Deletes attempts and events from before a time, some thousand at once. */
   fold(tx: Tx, before: number): boolean;
   /**
    * Makes an event due now, with a new schedule and the same id.
@@ -69,7 +68,6 @@ const eventQueue: ChannelTerms = {
   lostAttempts: 1,
 };
 
-/** How many old rows go in one transaction. */
 const foldLimit = 2_000;
 
 export function createWebhookQueue(orm: Orm): WebhookQueue {

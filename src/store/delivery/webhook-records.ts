@@ -23,7 +23,6 @@ export function createWebhookRecords(orm: Orm) {
   const change = (id: number, values: Partial<WebhookRow>): WebhookRow =>
     orm.update(webhooks).set(values).where(eq(webhooks.id, id)).returning().get();
   return {
-    /** The oldest first. */
     list,
     /**
      * Replaces one of the same URL and events: a shop that is connected again knows the newest

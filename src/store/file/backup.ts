@@ -30,7 +30,6 @@ export const pagesAtOnce = 250;
 /** In one step, so that no other process's commit begins it anew; it holds the event loop. */
 export const allPages: Pace = () => 0x7fffffff;
 
-/** The snapshot that is replaced again and again. */
 export const latestName = 'latest.db';
 /** What takes its place as long as the daily check finds the copies damaged. */
 export const damagedName = 'latest-damaged.db';
@@ -43,7 +42,6 @@ const usualName = 'paygate.db';
 const unfinished =
   /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
-/** Folder of a database's snapshots, beside it. */
 export function backupFolder(databasePath: string): string {
   const folder = join(dirname(databasePath), 'backups');
   const name = basename(databasePath);
@@ -63,7 +61,6 @@ export function restoreHint(databasePath: string): string {
 export const restoreLine = (backup: string, databasePath: string): string =>
   `paygate restore ${backup}${databasePath === usualName ? '' : ` --db ${quoteForShell(databasePath)}`}`;
 
-/** Makes the folder, for the database's user alone. */
 export function makeBackupFolder(databasePath: string): string {
   const folder = backupFolder(databasePath);
   makePrivateFolder(folder);
@@ -73,7 +70,6 @@ export function makeBackupFolder(databasePath: string): string {
 export interface BackupFile {
   readonly name: string;
   readonly bytes: number;
-  /** When it was written, epoch milliseconds. */
   readonly at: number;
 }
 

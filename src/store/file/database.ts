@@ -27,7 +27,6 @@ import {
 
 export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
-  /** Whether a file that does not exist is made. */
   readonly create: boolean;
   /** We have the server's lock, so no other process serves the file. */
   readonly hasLock?: boolean;
@@ -50,11 +49,9 @@ export interface Database {
   joined(): void;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
-  /** Why the disk refuses writes; undefined while it takes them. */
   refused(): string | undefined;
   /** Checks whether a disk that refused takes writes again. */
   probe(): Promise<void>;
-  /** Number of writes that wait for their commit. */
   queued(): number;
   /**
    * Copies the write-ahead log into the main file. False while a reader or a full disk is in the
@@ -77,7 +74,6 @@ export interface Database {
   /** Size of the part of the write-ahead log that is not in the main file yet. */
   walBytes(): number;
   freeBytes(): number;
-  /** Finishes what is queued, then closes. */
   close(): Promise<void>;
 }
 
@@ -189,7 +185,6 @@ export const useFailure = (path: string, error: unknown): unknown =>
     ? error
     : openFailure(truePath(path), error);
 
-/** The error for a file that cannot be opened or read. */
 export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError && !(error instanceof Unwritten)) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;

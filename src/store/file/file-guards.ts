@@ -81,7 +81,6 @@ export function isOutdated(path: string): boolean {
   return found !== undefined && found.header.readUInt32BE(60) < migrations.length;
 }
 
-/** Size and first bytes of a file; undefined where there is none. */
 function readHeaderAt(path: string): { size: number; header: Buffer } | undefined {
   let file: number | undefined;
   try {

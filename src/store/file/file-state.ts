@@ -28,7 +28,6 @@ export interface HoldReason {
 /** A change of a store that a key was refused while "Connect a plugin" was open. */
 export interface RefusedChange {
   readonly keyId: number;
-  /** Epoch milliseconds. */
   readonly at: number;
   /** Path of the operation, below `/api`. */
   readonly path: string;
@@ -77,7 +76,6 @@ export function createFileState(orm: Orm) {
     instance: value('instance', ''),
     /** The checkpoint that the stored headers begin with, as text. */
     checkpoint: optional<string>('checkpoint'),
-    /** Begins the URLs of order pages. */
     baseUrl: value('base_url', ''),
     /** When the file was last found to be a copy. The text is empty once the operator read it. */
     copied: value('copied', { at: 0, text: '' }),
@@ -95,7 +93,6 @@ export function createFileState(orm: Orm) {
     announced: value<Readonly<Record<string, NoticedFinding>>>('announced_findings', {}),
     /** Callback URLs that addresses were requested with and that no store has. */
     unmatched: value<readonly UnknownCallbackUrl[]>('unmatched_callbacks', []),
-    /** The last one. */
     refusedChange: optional<RefusedChange>('refused_change'),
     /** Wallets whose indexes that count as used by another program are to be checked again. */
     rechecks: value<readonly number[]>('recheck_used', []),

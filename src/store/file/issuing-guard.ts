@@ -11,13 +11,9 @@ import type { Database } from './database.ts';
 
 export interface IssuingGuard {
   hasRoom(): boolean;
-  /** A text if the open file is no longer in its place. */
   displaced(): string | undefined;
-  /** A text if an older copy was put over the open file. */
   overwritten(): string | undefined;
-  /** A text if the disk refuses writes. */
   refused(): string | undefined;
-  /** `displaced` or `overwritten`, with what to do. */
   warnings(): string[];
   /** @throws PaygateError unavailable while no address is issued */
   check(): void;

@@ -209,7 +209,6 @@ export function beginMark(databasePath: string, instance: string): void {
   }
 }
 
-/** The last raise of each wallet. */
 const byWallet = (raises: readonly Raise[]): Map<string, Raise> =>
   new Map(raises.map((raise) => [raise.wallet, raise]));
 
@@ -273,10 +272,8 @@ const positionFileOf = (marked: Identity | undefined): FileIdentity | undefined 
 interface ParsedMark {
   /** Undefined when the first line is not what we write. */
   readonly identity: Identity | undefined;
-  /** The last raise of each wallet. */
   readonly raises: readonly Raise[];
   readonly noted: Noted;
-  /** Undefined when the first line is not what we write. */
   readonly position: number | undefined;
 }
 

@@ -14,7 +14,6 @@ export type AccountFilter = Omit<PaymentFilter, 'beforeId' | 'limit'>;
 export interface AccountView {
   /** All payments of a filter, the newest first. Each page is a turn of the event loop. */
   pages(filter: AccountFilter, now: number): AsyncGenerator<readonly AccountRow[], void>;
-  /** Sums of the confirmed payments of a filter. */
   sums(filter: AccountFilter): Promise<AccountSums>;
 }
 

@@ -6,7 +6,6 @@ import type { OrderRow, OrderView } from './order-view.ts';
 
 export const labelFile = { name: 'labels.jsonl', type: 'text/plain' } as const;
 
-/** @param read some of the orders, the newest first */
 export async function* labelLines(
   orderView: Pick<OrderView, 'record'>,
   read: (place: ListPlace) => readonly OrderRow[],

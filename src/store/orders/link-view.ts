@@ -10,12 +10,10 @@ import { prepared } from '../db/prepared.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import { links } from '../schema/order-schema.ts';
 
-/** A link, with its amounts as they are in `LinkInput`. */
 export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;
 
 export interface LinkQuery {
   readonly storeId?: number | undefined;
-  /** Only links behind this row: the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
@@ -23,7 +21,6 @@ export interface LinkQuery {
 export interface LinkView {
   byPublicId(publicId: string): LinkRow | undefined;
   byId(id: number): LinkRow | undefined;
-  /** The newest first. */
   list(query: LinkQuery): LinkRow[];
   counts(id: number): LinkCounts;
   json(row: LinkRow): LinkJson;
@@ -43,7 +40,6 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
   const statements = prepare(orm);
   const storeIds = createStoreIds(orm);
   const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
-  /** Those of the active links of a store; null for satoshis. */
   function currenciesOf(storeId: number): (string | null)[] {
     const next = (last: string) =>
       statements.nextCurrency.get({ storeId, last })?.currency ?? undefined;

@@ -28,7 +28,6 @@ export interface NewLink extends LinkInput {
   readonly bodyHash?: Buffer;
 }
 
-/** What a stranger orders. */
 export interface LinkOrder extends PayerInput {
   /** `ord_…`, of random bits. */
   readonly publicId: string;
@@ -39,7 +38,6 @@ export interface LinkOrder extends PayerInput {
 }
 
 export interface LinkIssuing {
-  /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
   readonly isPending?: IsPending;
 }

@@ -32,7 +32,6 @@ import { addresses, headers, payments, stores } from '../schema/schema.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
 
-/** An order with all that its standing is computed from. */
 export interface OrderRecord {
   readonly row: OrderRow;
   readonly details: OrderDetails;
@@ -48,10 +47,8 @@ export interface OrderQuery {
   readonly status?: OrderStatus | undefined;
   readonly reference?: string | undefined;
   readonly linkId?: number | undefined;
-  /** Epoch milliseconds. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
-  /** Only orders behind this row: the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
@@ -76,7 +73,6 @@ interface Parts {
   readonly orm: Orm;
   readonly headers: Pick<Headers, 'tipHeight'>;
   readonly conflicts: Pick<ConflictingPayments, 'withoutReplaced'>;
-  /** Begins the URLs of order pages, and has no slash at its end. */
   readonly baseUrl: string;
 }
 

@@ -42,7 +42,6 @@ import { addresses, payments } from '../schema/schema.ts';
 import type { AddressPlace } from '../wallets/address-row.ts';
 import type { OrderRecord, OrderRow, OrderView } from './order-view.ts';
 
-/** Times are epoch milliseconds. */
 export interface NewOrder {
   /** `ord_…`, of random bits. */
   readonly publicId: string;
@@ -70,27 +69,22 @@ export interface NewOrder {
 export type InvoiceTexts = Pick<OrderRow, 'invoice' | 'invoiceMetadata'>;
 export type InvoiceChange = Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>;
 
-/** A payment that changed, by its txid. */
 export interface ChangedPayment {
   readonly txid: string;
   readonly move: PaymentMove;
 }
 
-/** Orders that are read at once to find those that can expire. */
 const pageSize = 200;
 
-/** Before the oldest payment. */
 const noPlace: TimedPlace = { at: 0, id: 0 };
 
 export type SettledAddress = Pick<AddressPlace, 'id' | 'storeId' | 'orderId' | 'address'>;
 type Waits = (scripthash: AddressPlace['scripthash']) => boolean;
 
-/** An order whose time is over. */
 export interface DueOrder {
   readonly id: number;
   readonly expiresAt: number | null;
   readonly scripthash: AddressPlace['scripthash'];
-  /** The recorded status of its address. */
   readonly statusHash: AddressPlace['statusHash'];
 }
 
@@ -114,7 +108,6 @@ export class Orders {
     this.#statements = prepare(parts.orm);
   }
 
-  /** Records an order on an address that was issued in the same transaction. */
   create(tx: Tx, now: number, order: NewOrder): OrderRow {
     const quote = firstQuote(order, now);
     const row = this.#statements.insert.get(insertable(order, quote, now));
@@ -154,7 +147,6 @@ export class Orders {
     this.#command(tx, now, orderId, accept);
   }
 
-  /** Records what follows from changed payments to an address. */
   settle(tx: Tx, now: number, address: SettledAddress, changed: readonly ChangedPayment[]): void {
     const { orderId, storeId } = address;
     if (storeId === null || changed.length === 0) return;
@@ -163,7 +155,6 @@ export class Orders {
     if (record !== undefined) this.#review(tx, now, record);
   }
 
-  /** Records what follows from the prices of payments to addresses. */
   repriced(tx: Tx, now: number, addressIds: readonly number[]): void {
     for (const addressId of addressIds) {
       const row = this.#parts.view.byAddressId(addressId);
@@ -240,7 +231,6 @@ export class Orders {
     return ids.length;
   }
 
-  /** The number of the newest order; 0 without any. */
   lastId(): number {
     return this.#statements.lastId.get()?.id ?? 0;
   }
@@ -288,7 +278,6 @@ export class Orders {
     this.#parts.orm.update(orders).set(values).where(eq(orders.id, id)).run();
   }
 
-  /** Changes the counts of the link of an order. */
   #count({ linkId }: OrderRow, by: LinkCounts): void {
     if (linkId !== null) this.#statements.count.run({ linkId, ...by });
   }
@@ -305,7 +294,6 @@ export class Orders {
     this.#review(tx, now, this.#record(orderId));
   }
 
-  /** Computes an order anew from its present record, and appends the event of its change. */
   #review(tx: Tx, now: number, record: OrderRecord): void {
     const { view, listeners, events, notifications, baseUrl } = this.#parts;
     const { row, details } = record;
@@ -367,7 +355,6 @@ interface PaymentChanges {
   readonly record: OrderRecord | undefined;
 }
 
-/** Appends events of payments for a store that subscribes to them. */
 function appendPaymentEvents(
   { events, view }: Parts,
   tx: Tx,
@@ -485,7 +472,6 @@ const isOldUnconfirmed = sql`${payments.state} = 'unconfirmed'
   and ${payments.firstSeenAt} < ${placeholder('before')}
   and (${payments.firstSeenAt}, ${payments.id}) > (${placeholder('at')}, ${placeholder('id')})`;
 
-/** What the passing of time changes. */
 const prepareTimes = (orm: Orm) => ({
   newestQuote: prepared(() =>
     orm.select({ createdAt: quotes.createdAt }).from(quotes).orderBy(desc(quotes.id)).limit(1),

@@ -8,7 +8,6 @@ import { payments } from '../schema/schema.ts';
 import type { Orders } from './orders.ts';
 
 export interface ReceiptPrices {
-  /** Currencies of payments without a price that were first seen after a time. */
   waiting(seenAfter: number): string[];
   /**
    * Gives the price of a bitcoin to payments that wait for it.
@@ -19,9 +18,7 @@ export interface ReceiptPrices {
 
 export interface ReceiptPrice {
   readonly currency: string;
-  /** Price of one bitcoin, in hundredths of the currency. */
   readonly priceCents: number;
-  /** Hosts of the sources behind it. */
   readonly sources: readonly string[];
 }
 

@@ -13,14 +13,12 @@ export type RefundRow = typeof refunds.$inferSelect;
 export interface NewRefund extends RefundAmount {
   readonly orderId: number;
   readonly choice: RefundChoice;
-  /** An address of the customer. */
   readonly address: string;
 }
 
 export interface Refunds {
   /** All of an order, the oldest first. */
   of(orderId: number): RefundRow[];
-  /** The one of an order that is not done. */
   pendingOf(orderId: number): RefundRow | undefined;
   /** @throws PaygateError conflict while another one of the order is not done */
   prepare(tx: Tx, now: number, refund: NewRefund): RefundRow;

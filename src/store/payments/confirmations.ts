@@ -21,7 +21,6 @@ export function confirmationsOf(
   return Math.max(0, depthOf(height, tipHeight));
 }
 
-/** Whether the block of a payment is not on the best chain any more; false for one in no block. */
 export const hasLeft = (
   { headers }: { readonly headers: Headers },
   { height, blockHash }: Placed,

@@ -77,7 +77,6 @@ export function createConflictingPayments(orm: Orm): ConflictingPayments {
     return inputs;
   }
 
-  /** The payments that spend each input. */
   function bySpentInput<P extends { readonly txid: Txid }>(found: readonly P[]): Map<string, P[]> {
     const spenders = new Map<string, P[]>();
     for (const payment of found) {

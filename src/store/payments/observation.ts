@@ -5,7 +5,6 @@ import type { Block } from '../../domain/payment/payment.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
 import type { AddressOrigin } from '../schema/schema.ts';
 
-/** What a transaction pays to the observed script. */
 export interface Output {
   /** Sum of its outputs to the script, satoshis, above 0. */
   readonly valueSat: number;
@@ -31,9 +30,7 @@ export interface GonePayment {
   readonly replacedBy: Txid | null;
 }
 
-/** What one round of evidence says about one script. */
 export interface Observation {
-  /** The row of the address. */
   readonly addressId: number;
   /** Origin of the address when its history was gathered. */
   readonly origin: AddressOrigin;
@@ -50,9 +47,7 @@ interface IndexOfWallet {
   readonly derivationIndex: number;
 }
 
-/** What a recorded observation changed. */
 export interface Applied {
-  /** How many callbacks were enqueued. */
   readonly callbacks: number;
   /** Payments that fell out of the chain after the shop received status 1 or 2. */
   readonly reversed: readonly Txid[];

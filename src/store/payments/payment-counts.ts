@@ -9,7 +9,6 @@ import { prepared } from '../db/prepared.ts';
 import type { PaymentMove } from '../db/store-events.ts';
 import { addresses, isReversedSince, payments, wallets } from '../schema/schema.ts';
 
-/** How many there are, and since when. */
 export interface Counted {
   readonly count: number;
   /** Epoch milliseconds; undefined where there is none. */
@@ -27,7 +26,6 @@ export interface PaymentCounts {
   unclaimed(since: number): Counted;
   /** How many payments are in each state that has any. Goes through an index of all of them. */
   byState(): [PaymentState, number][];
-  /** A payment is another than before. */
   moved(move: PaymentMove): void;
 }
 

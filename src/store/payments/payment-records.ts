@@ -18,7 +18,6 @@ import {
 import { addressPlace } from '../wallets/address-row.ts';
 import type { StoreRow } from '../wallets/catalog.ts';
 
-/** What of a recorded payment the decisions on it ask for. */
 const paymentFacts = {
   id: payments.id,
   txid: payments.txid,
@@ -33,7 +32,6 @@ const paymentFacts = {
 };
 
 export type PaymentRow = Pick<typeof payments.$inferSelect, keyof typeof paymentFacts>;
-/** What of a store the decisions on its payments ask for. */
 export const storeTerms = {
   id: stores.id,
   requiredConfirmations: stores.requiredConfirmations,
@@ -74,7 +72,6 @@ export type PaymentRecords = ReturnType<typeof createPaymentRecords>;
 export function createPaymentRecords(orm: Orm) {
   const statements = prepare(orm);
   return {
-    /** @returns the id of the new row */
     insert(_tx: Tx, now: number, row: NewPayment & PaymentChange): number {
       const { coinbase, signalsRbf } = row;
       const flags = { coinbase: Number(coinbase), signalsRbf: Number(signalsRbf) };
@@ -90,7 +87,6 @@ export function createPaymentRecords(orm: Orm) {
     forgetRaw: (_tx: Tx, txid: Txid): void => void statements.forgetRaw.run({ txid }),
     find: (addressId: number, txid: Txid): PaymentRow | undefined =>
       statements.find.get({ addressId, txid }),
-    /** In the order in which they were first seen. */
     ofAddress: (addressId: number): PaymentRow[] => statements.ofAddress.all({ addressId }),
     /**
      * What replaced a transaction, as any address that it paid knows: the new one need not pay each
@@ -107,9 +103,7 @@ export function createPaymentRecords(orm: Orm) {
         .all({ settledBelow })
         .sort((one, other) => one.addressId - other.addressId || one.id - other.id)
         .map(({ id }) => id),
-    /** Those of them that are in a block, with their addresses and stores. */
     withPlace: (ids: readonly number[]) => statements.withPlace.all({ ids: JSON.stringify(ids) }),
-    /** Scripts with a payment in a block that is not on our best chain. */
     offChain: (): Scripthash[] => statements.offChain.all().map(({ scripthash }) => scripthash),
     rawOf: (txid: Txid): Uint8Array | undefined => statements.rawOf.get({ txid })?.raw,
   };

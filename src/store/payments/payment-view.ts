@@ -37,25 +37,18 @@ import {
 export interface PaymentFilter {
   readonly scripthash?: Scripthash | undefined;
   readonly txid?: Txid | undefined;
-  /** Null for payments of an unknown store. */
   readonly storeId?: number | null | undefined;
-  /** Payments in any of these states; undefined for all. */
   readonly states?: readonly PaymentState[] | undefined;
   /** Taken back after this time, and after the shop received 1 or 2. */
   readonly reversedSince?: number | undefined;
-  /** First seen at this time or later, epoch milliseconds. */
   readonly since?: number | undefined;
-  /** First seen before this time. */
   readonly until?: number | undefined;
-  /** Only older ones than this id: the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
 
-/** A payment with its address and its store, where it has one. */
 export type PaymentEntry = NonNullable<ReturnType<ReturnType<typeof prepareEntry>['get']>>;
 
-/** A page of them. */
 export type PaymentPage = SearchedPage<PaymentEntry>;
 
 const allStates: readonly PaymentState[] = [
@@ -89,7 +82,6 @@ export function createPaymentView(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no payment ${id}`);
       return row;
     },
-    /** All callbacks of a payment, in order. */
     callbacksOf: (paymentId: number) =>
       orm
         .select(callbackColumns)
@@ -116,14 +108,12 @@ const prepareEntry = (orm: Orm) =>
       .where(and(isGivenOut, equals(payments.id, 'id'))),
   );
 
-/** What the filters compare of a payment. */
 interface Candidate extends TimedPlace {
   readonly state: PaymentState;
   readonly scripthash: Scripthash;
   readonly storeId: number | null;
 }
 
-/** The rows of a list behind a place, in its order. */
 interface CandidateList {
   /** Sorted by the time, not by the id alone. */
   readonly isTimed: boolean;

@@ -8,7 +8,6 @@ import { equals } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { addresses, isGivenOut, payments } from '../schema/schema.ts';
 
-/** A payment with its address, and the store that the address was issued to. */
 export type Receipt = ReturnType<Receipts['byTxid']>[number];
 
 export type Receipts = ReturnType<typeof createReceipts>;
@@ -19,12 +18,10 @@ const maxReceipts = 200;
 export function createReceipts(orm: Orm) {
   const statements = prepare(orm);
   return {
-    /** Payments of a transaction, to all stores or to one. */
     byTxid: (txid: Txid, storeId: number | null = null) =>
       storeId === null
         ? statements.byTxid.all({ txid })
         : statements.byTxidOfStore.all({ txid, storeId }),
-    /** The one payment of a transaction to an address. */
     byPlace: (scripthash: Scripthash, txid: Txid) => statements.byPlace.get({ scripthash, txid }),
     byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
     byId: (paymentId: number) => statements.byId.get({ paymentId }),

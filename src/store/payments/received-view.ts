@@ -8,7 +8,6 @@ import type { Orm } from '../db/orm.ts';
 import { satSum } from '../db/sat-sum.ts';
 import { payments } from '../schema/schema.ts';
 
-/** The worth of the payments that have a price in a currency. */
 export interface ReceivedWorth {
   readonly currency: string;
   /**
@@ -16,7 +15,6 @@ export interface ReceivedWorth {
    * `boundedMinor`.
    */
   readonly minor: number;
-  /** The satoshis that this is the worth of. */
   readonly valueSat: number;
 }
 
@@ -39,11 +37,9 @@ export interface ReceivedPayment {
   readonly currency: string | null;
 }
 
-/** Payments that are seen or confirming. */
 export interface Unconfirmed {
   /** At most `maxUnconfirmed`. */
   readonly count: number;
-  /** The sum of those that are counted. */
   readonly valueSat: number;
 }
 

@@ -22,7 +22,6 @@ export class CounterMark {
     this.#file?.raise(raises);
   }
 
-  /** See `Addresses.floor`. */
   floorOf(wallet: string): number {
     return this.#floors.get(wallet) ?? 0;
   }

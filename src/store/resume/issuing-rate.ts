@@ -11,7 +11,6 @@ import { addresses } from '../schema/schema.ts';
 /** Long enough for a rate, short enough for a shop that grows. */
 const periodMs = 30 * dayMs;
 
-/** @param now epoch milliseconds */
 export function issuingRate(records: Records, walletId: number, now: number): IssuingRate {
   const { orm } = records.database;
   const lastWriteAt = lastWrite(records);

@@ -8,7 +8,6 @@ import { orders } from '../schema/order-schema.ts';
 
 export interface NewestEvent {
   readonly id: number;
-  /** Epoch milliseconds. */
   readonly createdAt: number;
 }
 
@@ -22,7 +21,6 @@ export const newestEvent = ({ database: { orm } }: Pick<Records, 'database'>) =>
     .limit(1)
     .get() satisfies NewestEvent | undefined;
 
-/** The highest version of any order; 0 without one. */
 export const highestVersion = ({ database: { orm } }: Pick<Records, 'database'>): number =>
   orm
     .select({ version: max(orders.version) })

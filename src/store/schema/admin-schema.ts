@@ -33,7 +33,6 @@ export const passkeys = sqliteTable('passkeys', {
   rpId: text('rp_id').notNull(),
   /** The origin of the page that added it; it works at no other port or scheme of the host. */
   origin: text('origin').notNull(),
-  /** The operator's name for it. */
   name: text('name').notNull(),
   createdAt: integer('created_at').notNull(),
   usedAt: integer('used_at'),

@@ -79,7 +79,6 @@ export const orders = sqliteTable(
     toleranceBasisPoints: integer('tolerance_basis_points').notNull(),
     latePolicy: text('late_policy').$type<LatePolicy>().notNull(),
     quoteSeconds: integer('quote_seconds').notNull(),
-    /** The shop's own number of it; need not be unique. */
     reference: text('reference'),
     description: text('description'),
     /** JSON: pairs of text. */
@@ -151,7 +150,6 @@ export const refunds = sqliteTable(
     orderId: integer('order_id')
       .notNull()
       .references(() => orders.id),
-    /** An address of the customer. */
     address: text('address').notNull(),
     /** What the amount was chosen as: it must still be left when the refund is sent. */
     choice: text('choice').$type<RefundChoice>().notNull(),

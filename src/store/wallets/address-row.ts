@@ -41,7 +41,6 @@ export interface IssuedAddress {
   readonly address: string;
   readonly scripthash: Scripthash;
   readonly derivationIndex: number;
-  /** Epoch milliseconds. */
   readonly issuedAt: number;
 }
 
@@ -55,6 +54,5 @@ export const issuedOf = (row: AddressPlace, { account }: WalletRow): IssuedAddre
   issuedAt: row.issuedAt ?? 0,
 });
 
-/** On a wallet's external branch. */
 export const onBranch = () =>
   and(equals(addresses.walletId, 'walletId'), eq(addresses.branch, external).inlineParams());

@@ -10,10 +10,8 @@ import { addresses, isGivenOut, isOfStore, stores, wallets } from '../schema/sch
 
 export interface AddressFilter {
   readonly scripthash?: Scripthash | undefined;
-  /** Null for addresses of an unknown store. */
   readonly storeId?: number | null | undefined;
   readonly paid?: boolean | undefined;
-  /** Only older ones than this id: the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
@@ -39,13 +37,11 @@ const claimedCount = countOf("a.origin = 'ahead' and a.status_hash is not null")
 
 export function createAddressView(orm: Orm) {
   return {
-    /** Newest first. */
     list(filter: AddressFilter): AddressPage {
       const until = isOfAKind(filter) ? lastRowRead(orm, filter.beforeId) : undefined;
       const rows = list(orm, { ...filter, until });
       return { rows, goesOnAt: rows.length < filter.limit ? until : undefined };
     },
-    /** @throws PaygateError not_found */
     address(id: number): AddressEntry {
       const [row] = list(orm, { limit: 1, id });
       if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);

@@ -27,7 +27,6 @@ import { createReturnedIndexes, type ReturnedIndexes } from './returned-indexes.
 import { createUnpaidAddresses, type UnpaidAddresses } from './unpaid-addresses.ts';
 import { createWatchedPages, type WatchedPages } from './watched-addresses.ts';
 
-/** An index of a wallet's external branch, and what it derives to. */
 export interface DerivedIndex extends DerivedAddress {
   readonly index: number;
 }
@@ -48,7 +47,6 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
     storeIds: readonly number[],
     isPending?: IsPending,
   ): IssuedAddress[];
-  /** The same for one store. */
   issue(
     tx: Tx,
     now: number,
@@ -56,11 +54,9 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
     storeId: number,
     isPending?: IsPending,
   ): IssuedAddress;
-  /** An issued address, by the id of its row. */
   issuedAs(id: number): IssuedAddress | undefined;
   /** Derives addresses up to (not including) an index. @returns the new ones */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
-  /** Stores addresses that were derived outside of any transaction. */
   keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
   /** Addresses ahead, from one index up to (not including) another. */
   ahead(walletId: number, from: number, until: number): Scripthash[];
@@ -87,12 +83,9 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
    * unknown.
    */
   requireScan(tx: Tx): void;
-  /** Ends a wallet's scan: addresses may be issued, from this index on. */
   finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
-  /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressPlace | undefined;
-  /** The output script of an address, by the id of its row. */
   scriptOf(id: number): Uint8Array;
 }
 

@@ -17,7 +17,6 @@ export type StoreRow = NonNullable<ReturnType<Statements['storeById']['get']>>;
 
 export type StoreChoice = Pick<StoreRow, keyof typeof choice>;
 
-/** What of a store may change while it runs. */
 export type StoreChange = Partial<
   Omit<StoreRow, 'id' | 'createdAt' | 'archivedAt' | 'callbacksStopped'>
 >;
@@ -91,7 +90,6 @@ export class Catalog {
     return this.#statements[archived ? 'allStores' : 'activeStores'].all();
   }
 
-  /** The other active stores with the same wallet as a store. */
   sharing({ id, walletId }: StoreRow): StoreRow[] {
     return this.stores().filter((each) => each.id !== id && each.walletId === walletId);
   }
@@ -141,7 +139,6 @@ export class Catalog {
     return this.#update(id, { archivedAt, callbacksStopped: stopCallbacks });
   }
 
-  /** Uses an archived store again; its own keys stay ended. */
   unarchiveStore(_tx: Tx, id: number): StoreRow {
     return this.#update(id, { archivedAt: null, callbacksStopped: false });
   }

@@ -20,7 +20,6 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     return name;
   }
 
-  /** The highest committed value of each counter. */
   const reached = new Map<string, number>();
   const note = (name: string, index: number): void =>
     void reached.set(name, Math.max(index, reached.get(name) ?? 0));

@@ -22,7 +22,6 @@ export interface Unused {
 }
 
 export interface ReturnedIndexes {
-  /** How many indexes of a wallet were issued after they had been left out. */
   returnedCount(walletId: number): number;
   /**
    * Sets that number to the one in the mark file. Which indexes they are is unknown, so no more are
@@ -33,7 +32,6 @@ export interface ReturnedIndexes {
   withholdBelow(tx: Tx, walletId: number, index: number): void;
   /** Indexes that are marked as used by another program, from an index on, in ascending order. */
   foreignFrom(walletId: number, index: number, limit: number): AddressPlace[];
-  /** Removes that marking. */
   unmark(tx: Tx, unused: readonly Unused[]): void;
   /** From now on, left-out indexes below the wallet's counter are issued first. */
   returnLeftOut(tx: Tx, walletId: number): void;
@@ -44,14 +42,12 @@ const maxPending = 20;
 
 type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
 
-/** @param raise announces their number to the high-water mark */
 export function createReturnedIndexes(
   orm: Orm,
   catalog: Catalog,
   state: Pick<FileState, 'returned'>,
   raise: Raise,
 ): ReturnedIndexes & {
-  /** Left-out indexes to issue now, at most so many. */
   takeBack(
     tx: Tx,
     wallet: WalletRow,

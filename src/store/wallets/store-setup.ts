@@ -55,7 +55,6 @@ export function restoreShop(
   return { row: catalog.unarchiveStore(tx, id), changed: true };
 }
 
-/** The other running store that has this callback URL already. */
 export function twinOf(
   catalog: Pick<Catalog, 'choices'>,
   callbackUrl: string,

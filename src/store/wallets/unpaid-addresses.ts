@@ -21,7 +21,6 @@ export interface UnpaidAddresses {
    * recorded, not even a dropped one.
    */
   unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined;
-  /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
   /**
    * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment can
@@ -82,7 +81,6 @@ const prepare = (orm: Orm) => ({
   ...prepareGaps(orm),
 });
 
-/** A wallet's addresses below its counter, the newest first. */
 const prepareNewest = (orm: Orm) =>
   prepared(() =>
     orm
@@ -99,7 +97,6 @@ const prepareNewest = (orm: Orm) =>
       .limit(sql.placeholder('limit')),
   );
 
-/** Below the counter, and never given out. */
 const prepareLeftOut = (orm: Orm) =>
   prepared(() =>
     orm

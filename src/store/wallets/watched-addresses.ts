@@ -17,7 +17,6 @@ export interface Watched {
   readonly issuedAt: number | null;
 }
 
-/** A place among what was given out. */
 export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
 
 /** Newest first. */
@@ -29,7 +28,6 @@ export interface WatchedPages {
   upcoming(count: number): Watched[];
   /** Used by another program before we could issue them, below an id. */
   foreign(beforeId: number, limit: number): Watched[];
-  /** How many there are, however they came here. */
   count(): number;
   /** What customers may hold or another program uses, below an id. */
   notAhead(beforeId: number, limit: number): Watched[];
@@ -38,7 +36,6 @@ export interface WatchedPages {
   countRecent(since: number): number;
   /** With a payment that may still change, below an id; recent ones too. */
   unsettled(beforeId: number, limit: number): Watched[];
-  /** Their payments. */
   countUnsettled(): number;
 }
 
