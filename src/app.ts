@@ -85,7 +85,6 @@ export interface OpenedApp extends OpenedFile {
   readonly prices: Prices | undefined;
 }
 
-/** A running app. */
 export interface App {
   readonly network: Network;
   readonly port: number;

@@ -27,7 +27,6 @@ import { priceOperations } from './price.ts';
 import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
 import { catalogOperations } from './store-list.ts';
 
-/** Every operation, in the order of the documentation. */
 export function operationsOf(options: ApiOptions): readonly Operation[] {
   const targets = createTargets(options);
   const issue = createAddressIssuer(options);
@@ -47,7 +46,6 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
   ];
 }
 
-/** Shows one payment to a client that names it. */
 export type ReceiptPage = (
   context: Context,
   limitLookup: LimitedLookup,

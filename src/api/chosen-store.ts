@@ -7,7 +7,6 @@ import type { Records } from '../store/open-records.ts';
 import type { StoreChoice } from '../store/wallets/catalog.ts';
 import { ownStores } from './store-list.ts';
 
-/** The chosen store and its wallet. */
 export interface Place {
   readonly storeId: number;
   readonly walletId: number;

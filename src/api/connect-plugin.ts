@@ -36,17 +36,14 @@ const newFields = z.object({ name: z.string().optional(), http_callback: callbac
 const fields = newFields.partial({ http_callback: true });
 const params = z.object({ id });
 
-/** The key that makes a change, and its request. */
 type Writer = { readonly key: Key; readonly context: Context };
 
-/** One change of one store, with its entry for the audit log. */
 interface Change {
   readonly action: AuditAction;
   readonly detail: Readonly<Record<string, unknown>>;
   readonly apply: (tx: Tx) => StoreRow;
 }
 
-/** Returns the store after the change. */
 async function write(
   options: ApiOptions,
   { key, context }: Writer,

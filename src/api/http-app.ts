@@ -50,9 +50,7 @@ export interface HttpAppOptions
   readonly ready: () => Readiness;
   /** The URL by which clients reach us, if the operator has set it. */
   readonly publicUrl: string | undefined;
-  /** The pages of the dashboard, with their own guard. */
   readonly pages: Hono;
-  /** The pages for customers, `/o/…` and `/l/…`. */
   readonly checkout: Hono;
   readonly greenfield: GreenfieldRoutes;
   readonly receiptPage: ReceiptPage;

@@ -10,7 +10,6 @@ import { id, ownStores } from './store-list.ts';
 const maxLimit = 100;
 const defaultLimit = 20;
 
-/** The parameters of every list. */
 export const listQuery = (entry: string) => ({
   limit: wholeNumber(1, maxLimit, `a whole number from 1 to ${maxLimit} is expected`)
     .default(defaultLimit)
@@ -19,20 +18,17 @@ export const listQuery = (entry: string) => ({
   store_id: id.optional().describe('Only of this store'),
 });
 
-/** The answer: one page of a list. */
 export const pageOf = <T extends z.ZodType>(entry: T, order: string) =>
   z.object({
     data: z.array(entry).describe(order),
     has_more: z.boolean().describe('Whether more follow; ask with `after`'),
   });
 
-/** What of the query `listed` reads. */
 interface ListQuery {
   readonly limit: number;
   readonly store_id?: number | undefined;
 }
 
-/** Which rows are needed. */
 export interface ListPlace {
   /** Undefined for those of all stores. */
   readonly storeId: number | undefined;

@@ -11,7 +11,6 @@ import type { refusalCodes } from './reference/documented-refusals.ts';
 
 const none = z.object({});
 
-/** The parts of a request, read by the schemas of the operation. */
 export interface RequestParts<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
@@ -19,7 +18,6 @@ export interface RequestParts<Params, Query, Body> {
   readonly context: Context;
 }
 
-/** The parts of the documentation. */
 export const tags = [
   'Orders',
   'Links',

@@ -29,7 +29,6 @@ export interface PaymentSocketOptions extends Pick<ApiOptions, 'records' | 'prox
   readonly limitLookup: LimitedLookup;
 }
 
-/** A socket, or a request for one. */
 interface SocketSlot extends ClientPrefixes {
   end(code: number, reason: string): void;
 }

@@ -47,7 +47,6 @@ export const ownStores = <T extends Pick<StoreRow, 'id'>>(
   { storeId }: Pick<Key, 'storeId'>,
 ): T[] => stores.filter(({ id }) => storeId === null || id === storeId);
 
-/** The stores that a key is for. */
 export const storesOf = (
   { catalog }: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,

@@ -10,10 +10,8 @@ import { throwInvalid } from '../lib/errors.ts';
 import { displayHex, type Scripthash } from './ids.ts';
 import { type Network, networks } from './network.ts';
 
-/** Output types with a single key. */
 export type ScriptType = 'p2pkh' | 'p2sh-p2wpkh' | 'p2wpkh' | 'p2tr';
 
-/** Output types with a witness script. */
 export type WitnessType = 'p2wsh' | 'p2sh-p2wsh';
 
 const base58check = createBase58check(sha256);

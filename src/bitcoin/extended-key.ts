@@ -17,7 +17,6 @@ const { Point } = secp256k1;
 type Point = InstanceType<typeof Point>;
 const { Fn } = Point;
 
-/** What the version bytes (the first four letters) say. */
 interface KeyKind {
   readonly prefix: string;
   readonly networks: readonly NetworkName[];

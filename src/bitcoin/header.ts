@@ -16,7 +16,6 @@ export interface Header {
   readonly time: number;
   /** Target in compact form. */
   readonly bits: number;
-  /** The 80 bytes. */
   readonly raw: Uint8Array;
 }
 

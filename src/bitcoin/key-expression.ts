@@ -7,13 +7,11 @@ import { throwInvalid } from '../lib/errors.ts';
 import type { ScriptType } from './address.ts';
 import { isOldElectrumKey, rejectPrivateMaterial, resemblesSecret } from './private-material.ts';
 
-/** A wallet found in a text. */
 export interface NamedWallet {
   /** An extended key alone, or an output descriptor with its checksum. */
   readonly text: string;
   /** As the key's path or the file states it. */
   readonly scriptType?: ScriptType;
-  /** As the file states it. */
   readonly firstAddress?: string;
 }
 

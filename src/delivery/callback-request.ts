@@ -36,7 +36,6 @@ export interface OutgoingRequest extends Pick<CallbackTarget, 'origin' | 'path'>
   readonly body?: string | undefined;
 }
 
-/** The addresses that a store allows, and the certificate authorities that it trusts. */
 export interface TargetPolicy extends CallbackFlags {
   /** PEM. If present, no other authority is trusted. */
   readonly ca?: string | undefined;

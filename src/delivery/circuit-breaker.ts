@@ -67,7 +67,6 @@ export class CircuitBreaker {
     return this.#openCircuits(callbackUrl).some((each) => monotonic < each.nextProbeAt);
   }
 
-  /** Whether the host of a callback URL is down. */
   isDown(callbackUrl: string): boolean {
     return isOpen(this.#hostCircuit(callbackUrl));
   }

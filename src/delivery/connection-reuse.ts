@@ -21,7 +21,6 @@ export interface CallbackConnections {
     hooks: ConnectionHooks,
     mayDial: (address: string) => boolean,
   ): CallbackConnection | undefined;
-  /** Puts back a connection that has no request in flight. */
   putBack(destination: Destination, connection: CallbackConnection): void;
 }
 

@@ -47,11 +47,8 @@ import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
 import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
 import type { Attempt } from './sender.ts';
 
-/** A host that cannot be reached, with pending deliveries. */
 export interface DownHost {
-  /** Host and port. */
   readonly host: string;
-  /** Number of pending deliveries. */
   readonly waiting: number;
 }
 
@@ -178,12 +175,10 @@ export class DeliveryDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
-  /** Whether the host of a URL is down. */
   isDown(url: string): boolean {
     return this.#breaker.isDown(url);
   }
 
-  /** The number of requests in flight. */
   inFlight(): number {
     return this.#inFlight.size;
   }

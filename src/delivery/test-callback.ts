@@ -36,7 +36,6 @@ export interface TestCallback {
   readonly address?: string;
 }
 
-/** A test callback that was sent, and the answer. */
 export interface SentTest {
   readonly row: StoreRow;
   readonly facts: CallbackFacts;

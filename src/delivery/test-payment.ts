@@ -30,9 +30,7 @@ export interface TestPayment {
 }
 
 export interface TestTarget {
-  /** As it was issued. */
   readonly address: string;
-  /** The store of the address. */
   readonly row: StoreRow;
   /** The amount of the open order of the address; undefined without one. */
   readonly orderSat: number | undefined;

@@ -54,12 +54,10 @@ const maxHourlyCost = { absence: 2_000, rebroadcast: 1_000 } as const;
 
 export type LimitedPurpose = keyof typeof maxHourlyCost;
 
-/** The parts of a request that its cost depends on. */
 export interface Billable {
   readonly method: Method;
   readonly text: string;
   readonly bulk: boolean;
-  /** How many headers it asks for. */
   readonly headers?: number;
 }
 
@@ -114,7 +112,6 @@ export class Budget {
     this.#bill += bytes / bytesPerUnit;
   }
 
-  /** The server answered with an error. */
   refused(): void {
     this.#bill += refusalCost;
   }

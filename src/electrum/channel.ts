@@ -99,7 +99,6 @@ export class Channel {
     if (socket.destroyed) this.end(closedReason);
   }
 
-  /** Why the channel has ended; undefined before that. */
   get endReason(): string | undefined {
     return this.#endReason;
   }
@@ -117,7 +116,6 @@ export class Channel {
     return this.#liveness.latencyMs;
   }
 
-  /** Bulk requests that are not yet sent. */
   get bulkWaiting(): number {
     return this.#queue.bulkCount;
   }
@@ -140,13 +138,11 @@ export class Channel {
     });
   }
 
-  /** Calls the listener once, when the channel ends or at once when it has ended. */
   whenEnded(listener: (reason: string) => void): void {
     if (this.#endReason === undefined) this.#endListeners.push(listener);
     else listener(this.#endReason);
   }
 
-  /** Paces the requests from now on. */
   useBudget(budget: Budget): void {
     this.#queue.budget = budget;
   }
@@ -230,7 +226,6 @@ export class Channel {
     this.#outgoing = '';
   }
 
-  /** Flushes again when the budget allows more. */
   #pace(): void {
     this.#cancelPacing();
     const waitMs = this.#queue.waitMs(this.#maxBulkInFlight);

@@ -58,7 +58,6 @@ export class Fillers {
     else if (requests.length > 0) this.#smallSent();
   }
 
-  /** The filler in flight was answered. */
   answered(): void {
     this.#isInFlight = false;
     if (!this.#isAwaiting()) return;

@@ -46,7 +46,6 @@ export interface RpcNotification {
 export type RpcMessage = RpcResponse | RpcNotification;
 
 export class LineTooLong extends PaygateError {
-  /** The first bytes of the line. */
   readonly start: string;
 
   constructor(start: Uint8Array) {
@@ -55,11 +54,8 @@ export class LineTooLong extends PaygateError {
   }
 }
 
-/** What the requests in flight allow a server to send. */
 export interface Expectations {
-  /** Whether a response that may be long is awaited. */
   readonly expectsLongResponse: boolean;
-  /** Whether a transaction with all of its parts is awaited. */
   readonly expectsVerboseTransaction: boolean;
 }
 
@@ -97,7 +93,6 @@ export class MessageReader {
     if (this.#unfinishedBytes > maxShortLine) this.#checkLongIsExpected();
   }
 
-  /** Frees an unfinished line, which may hold megabytes. */
   clear(): void {
     this.#framer = new LineFramer();
   }

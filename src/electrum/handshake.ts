@@ -50,7 +50,6 @@ export async function openSession(opening: SessionOpening): Promise<Session> {
   throw new PaygateError('forbidden', judgement.reason);
 }
 
-/** @throws PaygateError unavailable, with the cause that World found */
 async function dial(opening: SessionOpening): Promise<Connection> {
   const { world, server, signal } = opening;
   const { proxy } = opening.options;

@@ -15,7 +15,6 @@ const latencyWeight = 1 / 8;
 export interface LivenessOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
   readonly inFlight: InFlight;
-  /** From the sending of a request to its deadline. */
   readonly timeoutMs: number;
   readonly maxInFlight: number;
   readonly maxBulkInFlight: number;
@@ -57,12 +56,10 @@ export class Liveness {
     return this.#latencyMs;
   }
 
-  /** A request was sent. */
   sent(): void {
     if (this.#cancelDeadline === undefined) this.#watchDeadline();
   }
 
-  /** A request was answered, whether with a result or an error. */
   answered({ isOverdue, bulk, large, sentAt }: Request): void {
     if (isOverdue) this.#answeredLate(bulk);
     else this.#answeredInTime(sentAt, large);

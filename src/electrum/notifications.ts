@@ -13,13 +13,11 @@ import {
   type Status,
 } from './wire.ts';
 
-/** The notifications of one subscription: how many there were, and the last. */
 interface Notified<T> {
   readonly count: number;
   readonly last: T | undefined;
 }
 
-/** How the response to one subscribe request is read. */
 interface StatusSubscription {
   /** @throws PaygateError invalid */
   readonly parse: (result: unknown) => Status;
@@ -41,7 +39,6 @@ export class Notifications {
   #tips: Notified<HeaderTip> | undefined;
   #tip: HeaderTip | undefined;
 
-  /** The newest tip. */
   get tip(): HeaderTip | undefined {
     return this.#tip;
   }

@@ -101,7 +101,6 @@ export class PoolMember {
     this.isUnresolved = false;
   }
 
-  /** The live session has ended. */
   lost(): void {
     const livedMs = this.#world.monotonic() - (this.live?.startedAt ?? Number.POSITIVE_INFINITY);
     if (livedMs >= stableAfterMs) this.failures = 0;

@@ -19,7 +19,6 @@ import type { ProtocolVersion } from './wire.ts';
 const defaultSessions = 2;
 const banMs = 3_600_000;
 
-/** What is stored of servers between runs. */
 export interface ServerMemory {
   trust(label: string): TlsIdentity | undefined;
   learn(label: string, trust: TlsIdentity): Promise<void>;
@@ -28,7 +27,6 @@ export interface ServerMemory {
 }
 
 export interface PoolHandlers extends Pick<SessionHandlers, 'onHeader' | 'onStatus'> {
-  /** A new session is live; nothing is subscribed yet. */
   onSession(session: Session): void;
   /** A session that was given to `onSession` has ended. */
   onLost(session: Session, reason: string): void;
@@ -101,7 +99,6 @@ export class Pool {
     this.#stopping.abort();
   }
 
-  /** The live sessions, the oldest first. */
   live(): readonly Session[] {
     const sessions = this.#members.flatMap(({ live }) =>
       live === undefined ? [] : [live.session],

@@ -17,9 +17,7 @@ const { history, transaction, headers, broadcast } = methods;
 /** Includes `broadcast`: ElectrumX echoes the whole transaction in its error. */
 const methodsWithLongResponse = new Set<Method>([history, transaction, headers, broadcast]);
 
-/** A request that has no result. */
 export class RequestError extends PaygateError {
-  /** The method of the request. */
   readonly request: string;
 
   constructor(code: ErrorCode, message: string, request: string) {
@@ -64,7 +62,6 @@ export interface Priority {
   readonly bulk?: boolean;
 }
 
-/** A request as a caller makes it. */
 export interface Call<T> extends Priority {
   readonly method: Method;
   readonly params: readonly unknown[];
@@ -74,7 +71,6 @@ export interface Call<T> extends Priority {
   readonly large?: boolean;
   /** The result has all parts of a transaction. */
   readonly verbose?: boolean;
-  /** How many headers are requested. */
   readonly headers?: number;
 }
 
@@ -268,7 +264,6 @@ export class SendQueue<T extends Billable> {
     return request === undefined ? 0 : this.#waitMs(request, bulkTogether);
   }
 
-  /** Yields every request and empties the queue. */
   *drain(): Generator<T, void> {
     for (;;) {
       const request = this.#shift(this.#urgent) ?? this.#shift(this.#bulk);

@@ -158,7 +158,6 @@ export class Session {
     return this.#channel.latencyMs;
   }
 
-  /** Bulk requests that are not yet sent. */
   get bulkWaiting(): number {
     return this.#channel.bulkWaiting;
   }
@@ -168,7 +167,6 @@ export class Session {
     return this.#notifications.tip;
   }
 
-  /** Returns the newest tip. */
   async subscribeHeaders(): Promise<HeaderTip> {
     const parse = this.#notifications.subscribeHeaders();
     const call = { method: methods.subscribeHeaders, params: [], parse };

@@ -63,11 +63,9 @@ export interface Features {
 
 export interface HeaderTip {
   readonly height: number;
-  /** The header, 80 bytes. */
   readonly raw: Uint8Array;
 }
 
-/** The first transaction of a block. */
 export interface CoinbaseBranch {
   readonly txid: Txid;
   /** Sibling hashes from the leaf up, in display order. */

@@ -26,7 +26,6 @@ export interface Currency {
   readonly name: string;
 }
 
-/** The latest price of a source in one currency. */
 export interface SourcePrice {
   readonly currency: string;
   /** Undefined if the source has none. */
@@ -38,7 +37,6 @@ export interface SourcePrice {
 }
 
 export interface SourceStatus {
-  /** The host. */
   readonly source: string;
   /** Sorted by currency. Empty before the first request. */
   readonly prices: readonly SourcePrice[];
@@ -80,7 +78,6 @@ export interface SourcedPrice {
   readonly sources: readonly string[];
 }
 
-/** A currency in which the last order was refused, because it had no price. */
 export interface PriceRefusal {
   readonly currency: string;
   /** The faults of the sources. */

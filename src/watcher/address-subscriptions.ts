@@ -41,7 +41,6 @@ export interface AddressSubscriptionsParts {
 export interface RefusedSubscriptions {
   readonly server: string;
   readonly scripts: number;
-  /** The newest. */
   readonly reason: string;
 }
 
@@ -75,7 +74,6 @@ export class AddressSubscriptions {
   readonly #added = new Set<Scripthash>();
   /** Refused scripts, and how often in a row. */
   readonly #refused = new Map<Scripthash, number>();
-  /** Text of the newest refusal. */
   #refusal = '';
   #isChecking = false;
 
@@ -85,7 +83,6 @@ export class AddressSubscriptions {
     this.#max = parts.max ?? maxSubscribed[session.server.own ? 'own' : 'other'];
   }
 
-  /** How many addresses are subscribed. */
   get size(): number {
     return this.#subscribed.size;
   }
@@ -294,7 +291,6 @@ export class CurrentSubscriptions {
     return this.#subscriptions?.refusals();
   }
 
-  /** Subscribes addresses that are new since the session began. */
   add(scripthashes: readonly Scripthash[]): Promise<void> {
     return this.#orClose(this.#session, this.#subscriptions?.add(scripthashes));
   }

@@ -328,7 +328,6 @@ interface Announcement {
  * status once: a history that is older than the announcement would hide the rest for ever.
  */
 export interface Announcements {
-  /** The newest status of a script. */
   announced(scripthash: Scripthash, status: Status): void;
   /**
    * The status of a history that the server showed; another than the announced one is checked

@@ -15,11 +15,9 @@ export const maxStartMs = 30_000;
 export const minRestMs = 1_000;
 
 export interface Backlog {
-  /** Notes how many scripts wait now. */
   count(scripts: number): void;
   /** Our chain reaches a server's tip. */
   tipKnown(): void;
-  /** Whether deliveries must wait. */
   isHolding(): boolean;
 }
 

@@ -34,7 +34,6 @@ const graceMs = 30 * 60_000;
 interface Dispute {
   readonly since: number;
   seenAt: number;
-  /** For the operator. */
   text: string;
   /** The end of a branch that is too deep to follow. */
   deepTip: BlockHash | undefined;

@@ -55,7 +55,6 @@ const quickMs = 2_000;
 const firstStepBack = 10;
 const stepFactor = 15;
 
-/** The syncs with one server. */
 interface ServerSyncs {
   readonly queue: SerialQueue;
   /** The sync that has not begun: it follows the newest announcement. */

@@ -16,7 +16,6 @@ const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
   dropped: 'payment gone',
 };
 
-/** Logs payments, and the orders that they change. */
 export function logPayments(log: Logger, records: PaymentSource): void {
   const { events, receipts } = records;
   logOrders(log, records);

@@ -9,9 +9,7 @@ import type { AssessedServer } from './finality-hold.ts';
 export interface WatcherEventMap {
   connected: [session: Session];
   disconnected: [session: Session];
-  /** A server announced a block. */
   header: [session: Session, tip: HeaderTip];
-  /** A server sent a status for a subscribed script. */
   status: [session: Session, scripthash: Scripthash, status: Status];
   /** Our best chain grew or changed; so many callbacks were enqueued by it. */
   tipChanged: [isReorganised: boolean, callbacks: number];

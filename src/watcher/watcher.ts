@@ -58,7 +58,6 @@ export interface WatcherParts {
   readonly backlog: Backlog;
 }
 
-/** The state of the watcher, for health and alarms. */
 export interface WatcherStatus {
   readonly servers: readonly ServerStatus[];
   /** The watched server; undefined while there is none. */

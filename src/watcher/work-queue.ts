@@ -102,7 +102,6 @@ export class WorkQueue {
     this.#checkNext();
   }
 
-  /** The watched server announced a status that is not ours. */
   statusChanged(scripthash: Scripthash, status: Status): void {
     this.#parts.announcements.announced(scripthash, status);
     this.add(scripthash);

@@ -14,9 +14,7 @@ export interface BoundedRequest {
   readonly connectTimeoutMs: number;
   /** From the lookup to the last byte. */
   readonly deadlineMs: number;
-  /** The error after the deadline. */
   readonly timeoutError: Error;
-  /** Aborts the request with its reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -49,7 +49,6 @@ export interface Connection {
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 export interface HttpTarget {
-  /** Scheme, host and port. */
   readonly origin: string;
   /**
    * New connections dial only addresses that it returns. A literal address never passes through it,

@@ -22,7 +22,6 @@ import { type Place, placeOf } from '../chosen-store.ts';
 
 export interface AddressRequest {
   readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
-  /** Names the store. */
   readonly target: StoreQuery;
   /** Asks for the store's last address again, while it is unpaid. */
   readonly reset: boolean;
@@ -44,7 +43,6 @@ export interface OrderDraft {
   readonly invoice?: InvoiceTexts | undefined;
 }
 
-/** An address, and the order on it of a request that has one. */
 export interface Issued {
   readonly address: IssuedAddress;
   readonly order: OrderRow | undefined;
@@ -150,7 +148,6 @@ function serve(
   return requests.map((request) => outcomes.get(request) as Outcome<Issued>);
 }
 
-/** A request that gets a new address, and its store. */
 interface Due {
   readonly request: AddressRequest;
   readonly storeId: number;

@@ -27,7 +27,6 @@ export interface Targets {
    * @throws PaygateError unavailable when it takes too long, forbidden for targets of other stores
    */
   read(named: readonly string[], key: Key): Promise<readonly (readonly ScriptMovements[])[]>;
-  /** Reads one wallet. @throws PaygateError unavailable */
   readWallet(row: WalletRow): Promise<readonly ScriptMovements[]>;
 }
 

@@ -145,7 +145,6 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     },
   });
 
-/** A transaction with less than 2 confirmations. */
 interface Waiting {
   readonly each: Merged;
   /** Epoch milliseconds, for a transaction in no block. */

@@ -46,7 +46,6 @@ export const eventOperations = (options: EventOptions): Operation[] => [
   }),
 ];
 
-/** The event as the webhook sent it, with its id. */
 const shown = ({ publicId, body }: EventRow): EventAnswer => ({
   id: publicId,
   ...(JSON.parse(body) as Omit<EventAnswer, 'id'>),

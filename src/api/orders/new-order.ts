@@ -28,7 +28,6 @@ export type NewOrderOptions = Pick<
 
 export interface OrderRequest {
   readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
-  /** Names the store. */
   readonly target: StoreQuery;
   /** Requests of a store with the same key and the same body get the same order. */
   readonly idempotencyKey: string | undefined;
@@ -100,7 +99,6 @@ export async function rateFor(
 /** The operator is bound to no store, and has no API key. */
 const operator = { id: 0, storeId: null, scope: 'payments' } as const;
 
-/** An order that the merchant makes by hand. */
 export interface TakenPayment {
   readonly storeId: number;
   /** The same one with the same body has the same order. */

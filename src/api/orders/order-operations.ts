@@ -26,7 +26,6 @@ import {
   orderQuery,
 } from './order-schemas.ts';
 
-/** What orders need of the API. */
 export type OrderOptions = NewOrderOptions & Pick<ApiOptions, 'proxies'>;
 
 export const orderOperations = (options: OrderOptions, issue: IssueAddress): Operation[] => [

@@ -7,7 +7,6 @@ import { docsPage, Prose } from '../../web/docs-page.tsx';
 import type { Markup } from '../../web/html-page.ts';
 
 interface Receiver {
-  /** The name of the language. */
   readonly name: string;
   /** How the receiver reads a request; code in backticks. */
   readonly note: string;

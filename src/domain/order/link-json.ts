@@ -1,3 +1,5 @@
+// A link as the API and commands show it.
+
 import { unixSeconds } from '../../lib/time-units.ts';
 import { type LinkInput, linkBodyOf } from './link-input.ts';
 

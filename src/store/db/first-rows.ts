@@ -1,3 +1,5 @@
+// Old rows that maintenance deletes, some thousand at once.
+
 import { type SQL, sql } from 'drizzle-orm';
 import { placeholder } from './placeholder.ts';
 

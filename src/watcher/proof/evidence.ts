@@ -240,7 +240,6 @@ export function provenBlock(row: PaymentRow | undefined): Block | undefined {
 
 /** Bounds the bytes that evidence takes: in memory, and unconfirmed ones in the file. */
 export interface EvidenceMemory {
-  /** Opens the reservation of one check. */
   open(): MemoryReservation;
   /** The observation without the bytes of unconfirmed transactions that exceed the rate. */
   bounded(observation: Observation): Observation;

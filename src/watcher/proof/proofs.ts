@@ -158,7 +158,6 @@ function cacheTrees({ headers }: Records): (block: BlockHash) => ProvenTree | un
   };
 }
 
-/** Fetches a transaction and verifies it against its id. */
 type FetchById = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
 
 /** Blocks whose depth is cached. */

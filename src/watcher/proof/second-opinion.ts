@@ -160,7 +160,6 @@ export interface SecondOpinionParts {
   readonly absences: AbsenceTracker;
 }
 
-/** What a second opinion adds to a history, or takes from the payments that we know. */
 interface CrossCheck {
   readonly evidence: readonly ItemEvidence[];
   readonly gone: readonly GonePayment[];

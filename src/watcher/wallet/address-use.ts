@@ -38,7 +38,6 @@ type ScriptOfAddress = Pick<DerivedAddress, 'script' | 'scripthash'>;
 const maxAsked = 3;
 
 export type AddressUse =
-  /** It has no history. */
   | 'none'
   /**
    * A second server has a history too, or a transaction in a block of our chain pays the address.

@@ -17,7 +17,6 @@ import { withFallback } from '../proof/other-servers.ts';
 import type { ServerChoice } from '../server-choice.ts';
 import { type AddressUse, type AddressUseParts, useOf } from './address-use.ts';
 
-/** The use of an address, and the server that reported it. */
 export interface IndexUse {
   readonly use: AddressUse;
   readonly by: Session;
@@ -28,7 +27,6 @@ export interface WalletParts extends AddressUseParts {
   readonly records: Records;
   readonly servers: Pick<ServerChoice, 'other' | 'leaveUnanswering'>;
   readonly subscriptions: CurrentSubscriptions;
-  /** Up to which index this process has each wallet watched ahead. */
   readonly watchedUntil: Map<number, number>;
   /** The uses that the unfinished scan of each wallet has found, by index. */
   readonly scanned: Map<number, Map<number, IndexUse>>;
