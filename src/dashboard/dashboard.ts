@@ -17,8 +17,7 @@ import { enterPage } from './pages/account/enter-page.tsx';
 import { passkeyPage } from './pages/account/passkey-page.tsx';
 import { signInPage, signOutPage } from './pages/account/sign-in-page.tsx';
 import { welcomePage } from './pages/account/welcome-page.tsx';
-import { callbackPage } from './pages/deliveries/callback-page.tsx';
-import { callbacksPage } from './pages/deliveries/callbacks-page.tsx';
+import { callbackPage, callbacksPage } from './pages/deliveries/callbacks-page.tsx';
 import { eventPage, eventsPage } from './pages/deliveries/events-page.tsx';
 import { testPaymentPage } from './pages/deliveries/test-payment-page.tsx';
 import {

@@ -194,7 +194,7 @@ export const DoneNote = ({ request: { context, problem } }: { readonly request: 
 
 /** The head of a column of numbers, which are right-aligned. */
 interface NumberHead {
-  readonly number: string;
+  readonly number: Child;
 }
 
 const isNumberHead = (head: Child | NumberHead): head is NumberHead =>
@@ -235,4 +235,53 @@ export const Table = ({ label, heads, isList = false, isChosen = false, children
       <tbody>{children}</tbody>
     </table>
   </section>
+);
+
+interface RowTableProps<Row> extends Pick<TableProps, 'label' | 'isChosen'> {
+  readonly rows: readonly Row[];
+  /** The head of each column, its cell in a row, and the class of its cells. */
+  readonly columns: readonly (readonly [head: Child, cell: (row: Row) => Child, kind?: string])[];
+  /** Makes it a list: the page to which the first cell of a row links. */
+  readonly href?: (row: Row) => string;
+}
+
+/** A table by its columns. Those of the class `number` are right-aligned. */
+export const RowTable = <Row,>({ rows, columns, href, ...frame }: RowTableProps<Row>) => (
+  <Table
+    {...frame}
+    isList={href !== undefined}
+    heads={columns.map(([head, , kind]) => (kind === 'number' ? { number: head } : head))}
+  >
+    {rows.map((row) => (
+      <tr>
+        {columns.map(([, cell, kind], place) => (
+          <td class={kind}>
+            {href !== undefined && place === Number(frame.isChosen ?? false) ? (
+              <a class="whole" href={href(row)}>
+                {cell(row)}
+              </a>
+            ) : (
+              cell(row)
+            )}
+          </td>
+        ))}
+      </tr>
+    ))}
+  </Table>
+);
+
+/** Facts by their names, each with the class of its value. One without a value is left out. */
+export type FactRows = readonly (readonly [name: string, value: Child, kind?: string])[];
+
+export const Facts = ({ rows }: { readonly rows: FactRows }) => (
+  <dl class="facts">
+    {rows.map(([name, value, kind]) =>
+      value === null || value === undefined ? null : (
+        <>
+          <dt>{name}</dt>
+          <dd class={kind}>{value}</dd>
+        </>
+      ),
+    )}
+  </dl>
 );

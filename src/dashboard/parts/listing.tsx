@@ -60,7 +60,7 @@ export function queryDay(request: PageRequest, name: string): number | undefined
   throw new PaygateError('invalid', `${name}: a day such as 2026-11-21 is expected.`);
 }
 
-interface ListFiltersProps {
+export interface ListFiltersProps {
   readonly request: PageRequest;
   readonly path: string;
   /** What can be searched for. */
@@ -173,16 +173,32 @@ export const Empty = ({ request, noun, children }: EmptyProps) => {
   );
 };
 
-interface SearchedPartProps {
+interface FoundRowsProps<Row> {
+  readonly request: PageRequest;
+  readonly found: { readonly rows: readonly Row[]; readonly goesOnAt?: number | undefined };
   /** Plural. */
   readonly noun: string;
+  /** What to do next, while there are none at all. */
+  readonly next: Child;
+  readonly show: (rows: readonly Row[]) => Child;
 }
 
-/** A page that ends early because it compared so many rows. */
-export const SearchedPart = ({ noun }: SearchedPartProps) => (
-  <p>
-    {maxRowsRead.toLocaleString('en')} {noun} were searched. Older ones may match, too.
-  </p>
+/** The rows of a page. It may end early, because it compared many; it may have none. */
+export const FoundRows = <Row,>({ request, found, noun, next, show }: FoundRowsProps<Row>) => (
+  <>
+    {found.goesOnAt === undefined ? null : (
+      <p>
+        {maxRowsRead.toLocaleString('en')} {noun} were searched. Older ones may match, too.
+      </p>
+    )}
+    {found.rows.length > 0 ? (
+      show(rowsOfPage(found.rows))
+    ) : found.goesOnAt === undefined ? (
+      <Empty request={request} noun={noun}>
+        {next}
+      </Empty>
+    ) : null}
+  </>
 );
 
 interface PagerProps {

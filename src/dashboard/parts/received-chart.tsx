@@ -8,7 +8,7 @@ import type { Received } from '../../store/payments/received-view.ts';
 import { Amount } from '../../web/values.tsx';
 import { base } from '../page.ts';
 import { worthTexts } from './fiat-worth.tsx';
-import { Table } from './layout.tsx';
+import { RowTable } from './layout.tsx';
 
 export interface DaySum extends Received {
   /** Days since 1970, in UTC. */
@@ -80,26 +80,16 @@ const Bar = ({ sum, x, part }: { sum: DaySum; x: number; part: number }) => {
 };
 
 const DayTable = ({ sums }: ReceivedChartProps) => (
-  <Table
+  <RowTable
     label="Received by day"
-    heads={['Day', { number: 'Payments' }, { number: 'Worth' }, { number: 'Bitcoin' }]}
-  >
-    {sums
-      .filter(({ count }) => count > 0)
-      .reverse()
-      .map((sum) => (
-        <tr>
-          <td>
-            <a href={dayPath(sum.day)}>{isoDate(sum.day)}</a>
-          </td>
-          <td class="number">{sum.count.toLocaleString('en')}</td>
-          <td class="number">{worthTexts(sum).join(', ')}</td>
-          <td class="number">
-            <Amount sat={sum.valueSat} />
-          </td>
-        </tr>
-      ))}
-  </Table>
+    rows={sums.filter(({ count }) => count > 0).reverse()}
+    columns={[
+      ['Day', ({ day }) => <a href={dayPath(day)}>{isoDate(day)}</a>],
+      ['Payments', ({ count }) => count.toLocaleString('en'), 'number'],
+      ['Worth', (sum) => worthTexts(sum).join(', '), 'number'],
+      ['Bitcoin', ({ valueSat }) => <Amount sat={valueSat} />, 'number'],
+    ]}
+  />
 );
 
 interface Unit {

@@ -2,14 +2,14 @@
 // change the simulated chain. It reads no data of paygate.
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
+import type { Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import { Field, Form } from '../../dashboard/parts/form-parts.tsx';
-import { Layout, Table } from '../../dashboard/parts/layout.tsx';
+import { Layout, RowTable } from '../../dashboard/parts/layout.tsx';
 import { formatSat } from '../../domain/text/format.ts';
 import { Time } from '../../web/values.tsx';
 import type { World } from '../../world/world.ts';
-import type { SimulatedBlock } from '../chain/simulated-block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import type { SimulatedTransaction } from '../chain/simulated-transaction.ts';
 import type { SimulatedServer } from '../electrum/simulated-server.ts';
@@ -188,56 +188,50 @@ const Mempool = ({ request, chain }: Shown) => {
       {newest.length === 0 ? (
         <p>Nothing.</p>
       ) : (
-        <Table label="Mempool" heads={['Transaction', 'Pays', 'Fee', 'Actions']}>
-          {newest.map((transaction) => (
-            <Waiting request={request} chain={chain} transaction={transaction} />
-          ))}
-        </Table>
+        <RowTable
+          label="Mempool"
+          rows={newest}
+          columns={[
+            ['Transaction', ({ txid }) => <code>{shortOf(txid)}…</code>],
+            ['Pays', (transaction) => <Recipients chain={chain} transaction={transaction} />],
+            ['Fee', ({ feeSat, vsize }) => `${(feeSat / vsize).toFixed(1)} sat/vB`],
+            ['Actions', ({ txid }) => <ReplaceForm request={request} txid={txid} />],
+          ]}
+        />
       )}
     </section>
   );
 };
 
-interface WaitingProps extends Shown {
+const shortOf = (txid: Txid): string => txid.slice(0, 16);
+
+const ReplaceForm = ({ request, txid }: { readonly request: PageRequest; readonly txid: Txid }) => (
+  <Form request={request} action="replace">
+    <input type="hidden" name="txid" value={txid} />
+    <Buttons name="by" choices={changes} of={shortOf(txid)} />
+  </Form>
+);
+
+interface RecipientsProps {
+  readonly chain: SimulatedChain;
   readonly transaction: SimulatedTransaction;
 }
 
-const Waiting = ({ request, chain, transaction }: WaitingProps) => {
-  const { txid, feeSat, vsize } = transaction;
-  const short = txid.slice(0, 16);
+/** Outputs that do not pay the faucet. */
+const Recipients = ({ chain, transaction }: RecipientsProps) => {
+  const own = Buffer.from(chain.faucet.script);
   return (
-    <tr>
-      <td>
-        <code>{short}…</code>
-      </td>
-      <td>
-        {recipients(chain, transaction).map(({ address, valueSat }) => (
+    <>
+      {transaction.outputs
+        .filter(({ script }) => !own.equals(script))
+        .map(({ script, valueSat }) => (
           <div>
-            {formatSat(valueSat)} to <code>{address}</code>
+            {formatSat(valueSat)} to <code>{scriptToAddress(script, networks.regtest)}</code>
           </div>
         ))}
-      </td>
-      <td>{(feeSat / vsize).toFixed(1)} sat/vB</td>
-      <td>
-        <Form request={request} action="replace">
-          <input type="hidden" name="txid" value={txid} />
-          <Buttons name="by" choices={changes} of={short} />
-        </Form>
-      </td>
-    </tr>
+    </>
   );
 };
-
-/** Outputs that do not pay the faucet. */
-function recipients(chain: SimulatedChain, { outputs }: SimulatedTransaction) {
-  const own = Buffer.from(chain.faucet.script);
-  return outputs
-    .filter(({ script }) => !own.equals(script))
-    .map(({ script, valueSat }) => ({
-      address: scriptToAddress(script, networks.regtest),
-      valueSat,
-    }));
-}
 
 const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
   const heights = Array.from({ length: shownBlocks }, (_, back) => chain.tipHeight - back);
@@ -245,20 +239,16 @@ const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
   return (
     <section>
       <h2>Newest blocks</h2>
-      <Table label="Newest blocks" heads={['Height', 'Time', 'Payments', 'Hash']}>
-        {newest.map(({ height, time, transactions, hash }: SimulatedBlock) => (
-          <tr>
-            <td>{height}</td>
-            <td>
-              <Time at={time * 1000} />
-            </td>
-            <td>{transactions.length - 1}</td>
-            <td>
-              <code>…{hash.slice(-16)}</code>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <RowTable
+        label="Newest blocks"
+        rows={newest}
+        columns={[
+          ['Height', ({ height }) => height],
+          ['Time', ({ time }) => <Time at={time * 1000} />],
+          ['Payments', ({ transactions }) => transactions.length - 1],
+          ['Hash', ({ hash }) => <code>…{hash.slice(-16)}</code>],
+        ]}
+      />
     </section>
   );
 };

@@ -16,10 +16,8 @@ import {
 } from '../../guard/passkeys.ts';
 import { type ActionResult, accountPath, base, field, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
-import { NarrowPage, Table } from '../../parts/layout.tsx';
+import { NarrowPage, RowTable } from '../../parts/layout.tsx';
 import { PasskeyButton } from '../../parts/passkey-button.tsx';
-
-const passkeyPath = (id: number): string => `${base}/settings/passkeys/${id}`;
 
 export const Passkeys = ({ request }: { readonly request: PageRequest }) => (
   <section aria-labelledby="passkeys">
@@ -58,20 +56,16 @@ const NoPasskeysHere = ({ request }: { readonly request: PageRequest }) => {
 const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
   const passkeys = request.parts.records.admin.passkeys();
   return passkeys.length === 0 ? null : (
-    <Table label="Your passkeys" heads={['Name', 'Works at', 'Added', 'Last used']}>
-      {passkeys.map(({ id, name, origin, createdAt, usedAt }) => (
-        <tr>
-          <td>
-            <a href={passkeyPath(id)}>{name}</a>
-          </td>
-          <td>{origin}</td>
-          <td>
-            <Time at={createdAt} />
-          </td>
-          <td>{usedAt === null ? 'Never' : <Time at={usedAt} />}</td>
-        </tr>
-      ))}
-    </Table>
+    <RowTable
+      label="Your passkeys"
+      rows={passkeys}
+      columns={[
+        ['Name', ({ id, name }) => <a href={`${base}/settings/passkeys/${id}`}>{name}</a>],
+        ['Works at', ({ origin }) => origin],
+        ['Added', ({ createdAt }) => <Time at={createdAt} />],
+        ['Last used', ({ usedAt }) => (usedAt === null ? 'Never' : <Time at={usedAt} />)],
+      ]}
+    />
   );
 };
 

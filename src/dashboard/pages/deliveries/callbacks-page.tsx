@@ -1,33 +1,37 @@
-// The Deliveries section: the callbacks of every store, newest first, and buttons to resend them.
+// The Deliveries section: the callbacks of every store, newest first, buttons to resend them, and one
+// callback with its request and its attempts.
 
+import { redactedTarget } from '../../../domain/delivery/callback.ts';
 import { deliveryWords, formatStatus } from '../../../domain/order/state-words.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import type { ListPlace } from '../../../lib/row-pages.ts';
 import type { SearchedPage } from '../../../store/db/searched-list.ts';
 import type { CallbackRow } from '../../../store/delivery/callback-view.ts';
-import type { StoreRow } from '../../../store/wallets/catalog.ts';
+import type { Records } from '../../../store/open-records.ts';
 import { Amount, Pill, Short, Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
-import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { wholeNumber } from '../../parts/form-fields.ts';
 import { Form, Select } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
+import { RowTable } from '../../parts/layout.tsx';
 import {
-  Empty,
-  ListFilters,
+  FoundRows,
   ListFoot,
   queryChoice,
   queryNumber,
   queryText,
-  rowsOfPage,
   rowsPerQuery,
-  SearchedPart,
   storeOption,
   withQuery,
 } from '../../parts/listing.tsx';
 import { searchOf } from '../sales/payments-page.tsx';
-import { deliveryState, responseText } from './delivery-state.ts';
-import { DeliveryTabs } from './delivery-tabs.tsx';
+import {
+  DeliveryList,
+  DeliveryPage,
+  deliveryState,
+  resendIn,
+  responseText,
+} from './delivery-parts.tsx';
 
 const here = `${base}/callbacks`;
 
@@ -43,32 +47,47 @@ export const callbacksPage: Page = {
   },
 };
 
+export const callbackPage: Page = {
+  path: '/callbacks/:id',
+  show: (request) => callbackMarkup(request),
+  actions: {
+    async resend(request) {
+      const id = idIn(request);
+      await resend(request, [id]);
+      return { to: `${here}/${id}?done=resent` };
+    },
+  },
+};
+
 function callbacksMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const { rows, goesOnAt } = callbackSearch(request)({ beforeId, limit: rowsPerQuery });
+  const found = callbackSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
-    <Layout request={request} title="Deliveries">
-      <DoneNote request={request} />
-      <DeliveryTabs request={request} />
-      <ListFilters
+    <DeliveryList
+      request={request}
+      title="Deliveries"
+      path={here}
+      search="Address, transaction or number"
+      states={filters.map((state) => [state, filterText(state)] as const)}
+    >
+      <FoundRows
         request={request}
-        path={here}
-        search="Address, transaction or number"
-        states={filters.map((state) => [state, filterText(state)] as const)}
+        found={found}
+        noun="deliveries"
+        next={
+          <>
+            <a href={`${base}/stores`}>Send a test callback</a> from the page of a store.
+          </>
+        }
+        show={(rows) => (
+          <Form request={request} action="resend" button="Resend selected">
+            <CallbackTable stores={request.parts.records.catalog} rows={rows} />
+          </Form>
+        )}
       />
-      {goesOnAt === undefined ? null : <SearchedPart noun="deliveries" />}
-      {rows.length === 0 && goesOnAt === undefined ? (
-        <Empty request={request} noun="deliveries">
-          <a href={`${base}/stores`}>Send a test callback</a> from the page of a store.
-        </Empty>
-      ) : rows.length === 0 ? null : (
-        <Form request={request} action="resend" button="Resend selected">
-          <CallbackTable request={request} rows={rowsOfPage(rows)} />
-        </Form>
-      )}
-      <ListFoot request={request} rows={rows} goesOnAt={goesOnAt} noun="callback" path={here} />
+      <ListFoot request={request} {...found} noun="callback" path={here} />
       <ResendAll request={request} />
-    </Layout>
+    </DeliveryList>
   );
 }
 
@@ -94,59 +113,47 @@ export function callbackSearch(
 }
 
 interface CallbackTableProps {
-  readonly request: PageRequest;
+  readonly stores: Records['catalog'];
   readonly rows: readonly CallbackRow[];
 }
 
-const CallbackTable = ({ request, rows }: CallbackTableProps) => (
-  <Table
+const CallbackTable = ({ stores, rows }: CallbackTableProps) => (
+  <RowTable
     label="Deliveries"
-    isList
     isChosen
-    heads={[
-      <span class="hidden">Select</span>,
-      'Payment',
-      'State',
-      'Created',
-      'Status',
-      'Last response',
-      { number: 'Attempts' },
+    rows={rows}
+    href={(row) => `${here}/${row.id}`}
+    columns={[
+      [<span class="hidden">Select</span>, (row) => <SelectBox id={row.id} />],
+      ['Payment', (row) => <PaymentOf row={row} />],
+      ['State', (row) => <Pill {...deliveryState(row, stores.store(row.storeId))} />],
+      ['Created', (row) => <Time at={row.createdAt} />],
+      ['Status', (row) => formatStatus(row.status)],
+      ['Last response', (row) => <LastResponse row={row} />],
+      ['Attempts', (row) => row.attemptCount, 'number'],
     ]}
-  >
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <input
-            type="checkbox"
-            name="id"
-            value={row.id}
-            aria-label={`Select delivery ${row.id}`}
-          />
-        </td>
-        <td>
-          <a class="whole" href={`${here}/${row.id}`}>
-            <Amount sat={row.valueSat} /> <Short text={row.address} />
-          </a>
-        </td>
-        <td>
-          <Pill {...deliveryState(row, request.parts.records.catalog.store(row.storeId))} />
-        </td>
-        <td>
-          <Time at={row.createdAt} />
-        </td>
-        <td>{formatStatus(row.status)}</td>
-        <td>
-          {responseText(row)}
-          {row.confirmAt === null ? null : (
-            <>
-              ; retry <Time at={row.confirmAt} />
-            </>
-          )}
-        </td>
-        <td class="number">{row.attemptCount}</td>
-      </tr>
-    ))}
-  </Table>
+  />
+);
+
+const SelectBox = ({ id }: { readonly id: number }) => (
+  <input type="checkbox" name="id" value={id} aria-label={`Select delivery ${id}`} />
+);
+
+const PaymentOf = ({ row }: { readonly row: CallbackRow }) => (
+  <>
+    <Amount sat={row.valueSat} /> <Short text={row.address} />
+  </>
+);
+
+const LastResponse = ({ row }: { readonly row: CallbackRow }) => (
+  <>
+    {responseText(row)}
+    {row.confirmAt === null ? null : (
+      <>
+        ; retry <Time at={row.confirmAt} />
+      </>
+    )}
+  </>
 );
 
 const ResendAll = ({ request }: { readonly request: PageRequest }) => {
@@ -155,62 +162,84 @@ const ResendAll = ({ request }: { readonly request: PageRequest }) => {
     .stores({ archived: true })
     .filter(({ callbacksStopped, callbackUrl }) => !callbacksStopped && callbackUrl !== '')
     .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
+  const chosen = queryText(request, 'store');
+  const storeField = (
+    <Select name="store" label="Store" options={rows.map(storeOption)} chosen={chosen} />
+  );
   return rows.length === 0 ? null : (
     <section aria-labelledby="failed">
       <h2 id="failed">Resend all failed deliveries</h2>
       <p>Failed deliveries, and those retrying after a failure.</p>
       <Form request={request} action="resend-failed" button="Resend failed">
-        <StoreField request={request} rows={rows} />
+        {storeField}
       </Form>
       <h2>Resend all doubtful deliveries</h2>
       <p>Deliveries that succeeded, but whose last response is doubtful.</p>
       <Form request={request} action="resend-doubtful" button="Resend doubtful">
-        <StoreField request={request} rows={rows} />
+        {storeField}
       </Form>
     </section>
   );
 };
-
-interface StoreFieldProps {
-  readonly request: PageRequest;
-  readonly rows: readonly StoreRow[];
-}
-
-const StoreField = ({ request, rows }: StoreFieldProps) => (
-  <Select
-    name="store"
-    label="Store"
-    options={rows.map(storeOption)}
-    chosen={queryText(request, 'store')}
-  />
-);
 
 async function resendChosen(request: PageRequest): Promise<ActionResult> {
   const ids = request.form.getAll('id').map(Number);
   if (ids.length === 0 || !ids.every(Number.isSafeInteger)) {
     throw new PaygateError('invalid', 'Select at least one delivery.');
   }
-  const { outbox, database } = request.parts.records;
-  await database.write((tx) => {
-    for (const id of ids) outbox.resend(tx, request.now, id);
-    recordChange(request, tx, 'callback.resend', { ids });
-  });
-  request.parts.records.events.emit('retryRequested');
+  await resend(request, ids);
   return { to: withQuery(request, { done: 'resent' }) };
 }
+
+const resend = (request: PageRequest, ids: readonly number[]): Promise<void> =>
+  resendIn(request, (tx) => {
+    for (const id of ids) request.parts.records.outbox.resend(tx, request.now, id);
+    recordChange(request, tx, 'callback.resend', { ids });
+  });
 
 async function resendAll(
   request: PageRequest,
   which: 'failed' | 'doubtful',
 ): Promise<ActionResult> {
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const { outbox, database } = request.parts.records;
-  const resend = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
-  const count = await database.write((tx) => {
-    const resent = resend(tx, request.now, storeId, 0);
+  const { outbox } = request.parts.records;
+  const makeDue = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
+  const count = await resendIn(request, (tx) => {
+    const resent = makeDue(tx, request.now, storeId, 0);
     recordChange(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
-  request.parts.records.events.emit('retryRequested');
   return { to: withQuery(request, { done: count === 0 ? `none-${which}` : 'resent' }) };
 }
+
+function callbackMarkup(request: PageRequest) {
+  const { outbox, catalog } = request.parts.records;
+  const row = outbox.callback(idIn(request));
+  const store = catalog.store(row.storeId);
+  return (
+    <DeliveryPage
+      request={request}
+      name={`Delivery ${row.id}`}
+      row={row}
+      shown={deliveryState(row, store)}
+      isSent={row.state === 'owed' && !store.callbacksStopped && store.callbackUrl !== ''}
+      facts={[
+        ['Payment', <PaymentLink row={row} />],
+        ['Status', formatStatus(row.status)],
+        ['Request', <code>GET {redactedTarget(store.callbackUrl, row.query)}</code>],
+      ]}
+      store={store.name}
+      eventId={row.eventId}
+      attempts={outbox.attempts(row.id)}
+    />
+  );
+}
+
+const PaymentLink = ({ row }: { readonly row: CallbackRow }) => (
+  <>
+    <a href={`${base}/payments/${row.paymentId}`}>
+      <Amount sat={row.valueSat} />
+    </a>{' '}
+    to <Short text={row.address} />
+  </>
+);

@@ -3,8 +3,8 @@
 import type { ListedEvent } from '../../../store/delivery/event-view.ts';
 import { Pill, Time } from '../../../web/values.tsx';
 import { base } from '../../page.ts';
-import { Table } from '../../parts/layout.tsx';
-import { deliveryState, responseText } from './delivery-state.ts';
+import { RowTable } from '../../parts/layout.tsx';
+import { deliveryState, responseText } from './delivery-parts.tsx';
 
 interface EventTableProps {
   readonly label: string;
@@ -14,27 +14,16 @@ interface EventTableProps {
 }
 
 export const EventTable = ({ label, head, rows }: EventTableProps) => (
-  <Table
+  <RowTable
     label={label}
-    heads={[head, 'State', 'Created', 'Last response', { number: 'Attempts' }]}
-    isList
-  >
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <a class="whole" href={`${base}/events/${row.id}`}>
-            {row.type}
-          </a>
-        </td>
-        <td>
-          <Pill {...deliveryState(row)} />
-        </td>
-        <td>
-          <Time at={row.createdAt} />
-        </td>
-        <td>{responseText(row)}</td>
-        <td class="number">{row.attemptCount}</td>
-      </tr>
-    ))}
-  </Table>
+    rows={rows}
+    href={(row) => `${base}/events/${row.id}`}
+    columns={[
+      [head, (row) => row.type],
+      ['State', (row) => <Pill {...deliveryState(row)} />],
+      ['Created', (row) => <Time at={row.createdAt} />],
+      ['Last response', responseText],
+      ['Attempts', (row) => row.attemptCount, 'number'],
+    ]}
+  />
 );

@@ -7,29 +7,22 @@ import type { ListPlace } from '../../../lib/row-pages.ts';
 import type { SearchedPage } from '../../../store/db/searched-list.ts';
 import type { EventFilter, ListedEvent } from '../../../store/delivery/event-view.ts';
 import type { EventState } from '../../../store/schema/delivery-schema.ts';
-import { Pill } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { wholeNumber } from '../../parts/form-fields.ts';
 import { Form } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout } from '../../parts/layout.tsx';
 import {
-  Empty,
-  ListFilters,
+  FoundRows,
   ListFoot,
   queryChoice,
   queryNumber,
   queryText,
-  rowsOfPage,
   rowsPerQuery,
-  SearchedPart,
   withQuery,
 } from '../../parts/listing.tsx';
 import { orderNamed } from '../sales/orders-page.tsx';
 import { searchOf } from '../sales/payments-page.tsx';
-import { Attempts, DeliveryFacts, DeliveryLine } from './delivery-attempts.tsx';
-import { deliveryState } from './delivery-state.ts';
-import { DeliveryTabs } from './delivery-tabs.tsx';
+import { DeliveryList, DeliveryPage, deliveryState, resendIn } from './delivery-parts.tsx';
 import { EventTable } from './event-table.tsx';
 
 const here = `${base}/events`;
@@ -70,28 +63,30 @@ function namedIn(request: PageRequest): Partial<EventFilter> {
 
 function eventsMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const { rows, goesOnAt } = eventSearch(request)({ beforeId, limit: rowsPerQuery });
+  const found = eventSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
-    <Layout request={request} title="Webhook events">
-      <DoneNote request={request} />
-      <DeliveryTabs request={request} />
-      <ListFilters
+    <DeliveryList
+      request={request}
+      title="Webhook events"
+      path={here}
+      search="Order, reference, address, transaction or event"
+      states={states.map((state) => [state, deliveryWords[state].text] as const)}
+    >
+      <FoundRows
         request={request}
-        path={here}
-        search="Order, reference, address, transaction or event"
-        states={states.map((state) => [state, deliveryWords[state].text] as const)}
+        found={found}
+        noun="events"
+        next={
+          <>
+            <a href={`${base}/stores`}>Send a test event</a> from the page of a store with a
+            webhook.
+          </>
+        }
+        show={(rows) => <EventTable label="Webhook events" head="Type" rows={rows} />}
       />
-      {goesOnAt === undefined ? null : <SearchedPart noun="events" />}
-      {rows.length === 0 && goesOnAt === undefined ? (
-        <Empty request={request} noun="events">
-          <a href={`${base}/stores`}>Send a test event</a> from the page of a store with a webhook.
-        </Empty>
-      ) : rows.length === 0 ? null : (
-        <EventTable label="Webhook events" head="Type" rows={rowsOfPage(rows)} />
-      )}
-      <ListFoot request={request} rows={rows} goesOnAt={goesOnAt} noun="event" path={here} />
+      <ListFoot request={request} {...found} noun="event" path={here} />
       <ResendFailed request={request} />
-    </Layout>
+    </DeliveryList>
   );
 }
 
@@ -111,13 +106,11 @@ const ResendFailed = ({ request }: { readonly request: PageRequest }) => (
 
 async function resendFailed(request: PageRequest): Promise<ActionResult> {
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const { webhooks, database, events } = request.parts.records;
-  const count = await database.write((tx) => {
-    const resent = webhooks.resendFailed(tx, request.now, storeId);
+  const count = await resendIn(request, (tx) => {
+    const resent = request.parts.records.webhooks.resendFailed(tx, request.now, storeId);
     recordChange(request, tx, 'event.resend-failed', { count: resent }, storeId);
     return resent;
   });
-  events.emit('retryRequested');
   return { to: withQuery(request, { done: count === 0 ? 'none-failed' : 'resent' }) };
 }
 
@@ -125,42 +118,35 @@ function eventMarkup(request: PageRequest) {
   const { webhooks, catalog } = request.parts.records;
   const row = webhooks.event(idIn(request));
   const { webhookUrl, name } = catalog.store(row.storeId);
-  const shown = deliveryState(row);
   return (
-    <Layout
+    <DeliveryPage
       request={request}
-      title={`Event ${row.type}: ${shown.word.text}`}
-      heading={
-        <>
-          Event {row.type} <Pill {...shown} />
-        </>
-      }
+      name={`Event ${row.type}`}
+      row={row}
+      shown={deliveryState(row)}
+      isSent={row.state === 'owed'}
+      facts={[
+        ['Request', webhookUrl === null ? 'none' : <code>POST {redactUrl(webhookUrl)}</code>],
+      ]}
+      store={name}
+      eventId={row.publicId}
+      attempts={webhooks.attempts(row.id)}
     >
-      <DoneNote request={request} />
-      <DeliveryLine row={row} isSent={row.state === 'owed'} confirmAt={null} />
-      <Form request={request} action="resend" button="Resend now" />
-      <dl class="facts">
-        <dt>Request</dt>
-        <dd>{webhookUrl === null ? 'none' : <code>POST {redactUrl(webhookUrl)}</code>}</dd>
-        <DeliveryFacts row={row} store={name} eventId={row.publicId} />
-      </dl>
-      <Attempts total={row.attemptCount} rows={webhooks.attempts(row.id)} />
       <h2>Body</h2>
       <pre>
         <code>{JSON.stringify(JSON.parse(row.body), null, 2)}</code>
       </pre>
-    </Layout>
+    </DeliveryPage>
   );
 }
 
 async function resend(request: PageRequest): Promise<ActionResult> {
   const id = idIn(request);
-  const { webhooks, database, events } = request.parts.records;
-  await database.write((tx) => {
+  const { webhooks } = request.parts.records;
+  await resendIn(request, (tx) => {
     const { publicId, storeId } = webhooks.event(id);
     webhooks.resend(tx, request.now, id);
     recordChange(request, tx, 'event.resend', { ids: [publicId] }, storeId);
   });
-  events.emit('retryRequested');
   return { to: `${here}/${id}?done=resent` };
 }

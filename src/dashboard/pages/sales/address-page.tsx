@@ -5,7 +5,7 @@ import { formatShort } from '../../../domain/text/format.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Copyable, Time } from '../../../web/values.tsx';
 import { base, idIn, type Page, type PageRequest } from '../../page.ts';
-import { Layout } from '../../parts/layout.tsx';
+import { Facts, Layout } from '../../parts/layout.tsx';
 import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
 import { PaymentTable } from './payments-page.tsx';
 
@@ -38,22 +38,20 @@ function addressMarkup(request: PageRequest) {
         </Copyable>
       </p>
       <QrCode text={paymentUri(row.address)} label={`QR code of ${row.address}`} />
-      <dl class="facts">
-        <dt>Derivation</dt>
-        <dd>
-          wallet {row.walletId}, index {row.derivationIndex}
-        </dd>
-        <dt>Issued</dt>
-        <dd>{row.issuedAt === null ? 'unknown' : <Time at={row.issuedAt} />}</dd>
-        <dt>Store</dt>
-        <dd>
-          {row.storeId === null ? (
-            'unknown'
-          ) : (
-            <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
-          )}
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          ['Derivation', `wallet ${row.walletId}, index ${row.derivationIndex}`],
+          ['Issued', row.issuedAt === null ? 'unknown' : <Time at={row.issuedAt} />],
+          [
+            'Store',
+            row.storeId === null ? (
+              'unknown'
+            ) : (
+              <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
+            ),
+          ],
+        ]}
+      />
       <h2>Payments</h2>
       {payments.length === 0 ? (
         <>

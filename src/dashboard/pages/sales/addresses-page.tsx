@@ -6,17 +6,15 @@ import type { ListPlace } from '../../../lib/row-pages.ts';
 import type { AddressEntry, AddressPage } from '../../../store/wallets/address-view.ts';
 import { Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { Layout, Table } from '../../parts/layout.tsx';
+import { Layout, RowTable } from '../../parts/layout.tsx';
 import {
-  Empty,
+  FoundRows,
   ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
   queryStore,
-  rowsOfPage,
   rowsPerQuery,
-  SearchedPart,
 } from '../../parts/listing.tsx';
 import { searchOf } from './payments-page.tsx';
 
@@ -29,7 +27,7 @@ export const addressesPage: Page = {
 
 function addressesMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const { rows, goesOnAt } = addressSearch(request)({ beforeId, limit: rowsPerQuery });
+  const found = addressSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Addresses">
       <WalletGaps request={request} />
@@ -43,22 +41,19 @@ function addressesMarkup(request: PageRequest) {
         ]}
         offersNone
       />
-      {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
-      {goesOnAt !== undefined ? (
-        <SearchedPart noun="addresses" />
-      ) : rows.length === 0 ? (
-        <Empty request={request} noun="addresses">
-          Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.
-        </Empty>
-      ) : null}
-      <ListFoot
+      <FoundRows
         request={request}
-        rows={rows}
-        goesOnAt={goesOnAt}
-        noun="address"
-        plural="addresses"
-        path={here}
+        found={found}
+        noun="addresses"
+        next={
+          <>
+            Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>
+            .
+          </>
+        }
+        show={(rows) => <AddressTable rows={rows} />}
       />
+      <ListFoot request={request} {...found} noun="address" plural="addresses" path={here} />
     </Layout>
   );
 }
@@ -107,24 +102,19 @@ const paidWord: StateWord = { text: 'Paid', tone: 'good' };
 const unpaidWord: StateWord = { text: 'Unpaid', tone: 'neutral' };
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table label="Addresses" heads={['Address', 'State', 'Issued', 'Store', 'Derivation']} isList>
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <a class="whole" href={`${here}/${row.id}`}>
-            <Short text={row.address} />
-          </a>
-        </td>
-        <td>
-          <Pill word={row.isPaid ? paidWord : unpaidWord} />
-        </td>
-        <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
-        <td>{row.storeName}</td>
-        <td>
-          {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
-          {row.derivationIndex}
-        </td>
-      </tr>
-    ))}
-  </Table>
+  <RowTable
+    label="Addresses"
+    rows={rows}
+    href={(row) => `${here}/${row.id}`}
+    columns={[
+      ['Address', (row) => <Short text={row.address} />],
+      ['State', (row) => <Pill word={row.isPaid ? paidWord : unpaidWord} />],
+      ['Issued', (row) => (row.issuedAt === null ? '' : <Time at={row.issuedAt} />)],
+      ['Store', (row) => row.storeName],
+      ['Derivation', derivationText],
+    ]}
+  />
 );
+
+const derivationText = ({ origin, walletId, derivationIndex }: AddressEntry): string =>
+  `${origin === 'skipped' ? 'skipped, ' : ''}wallet ${walletId}, index ${derivationIndex}`;

@@ -3,11 +3,10 @@
 import { orderWords } from '../../../domain/order/state-words.ts';
 import { formatPrice } from '../../../domain/payment/money.ts';
 import { formatAmount, formatDecimal, formatSat } from '../../../domain/text/format.ts';
-import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
+import { DoneNote, type FactRows, Facts, Layout, RowTable } from '../../parts/layout.tsx';
 import { EventTable } from '../deliveries/event-table.tsx';
 import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
 import { isAcceptable, isCancelable } from './order-decision-pages.tsx';
@@ -21,7 +20,7 @@ import {
 } from './order-parts.ts';
 import { OrderRefunds } from './order-refunds.tsx';
 import { OrderTimeline } from './order-timeline.tsx';
-import { paymentState } from './payments-page.tsx';
+import { AddressOf, paymentState } from './payments-page.tsx';
 import { hasRefund } from './refund-page.tsx';
 
 export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
@@ -44,7 +43,7 @@ function orderMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <PayBox {...props} />
       <Actions {...props} />
-      <Facts {...props} />
+      <Facts rows={factsOf(props)} />
       <h2>Timeline</h2>
       <OrderTimeline {...props} />
       <Payments {...props} />
@@ -107,69 +106,52 @@ const Actions = (props: OrderProps) => {
   );
 };
 
-const Facts = ({ record, order, request }: OrderProps) => {
+function factsOf({ record, order, request }: OrderProps): FactRows {
   const { row } = record;
   const worth = priceText(row);
   const rate = record.quotes.at(-1)?.rateCents;
-  return (
-    <dl class="facts">
-      <dt>Price</dt>
-      <dd>
+  const link = row.linkId === null ? undefined : request.parts.records.linkView.byId(row.linkId);
+  return [
+    [
+      'Price',
+      <>
         {worth === undefined ? null : `${worth} = `}
         <Amount sat={row.amountSat} />
-      </dd>
-      <dt>Received</dt>
-      <dd>
+      </>,
+    ],
+    [
+      'Received',
+      <>
         <Amount sat={order.received_sat} />, <Amount sat={order.confirmed_sat} /> of it confirmed
-      </dd>
-      {rate === undefined ? null : (
+      </>,
+    ],
+    [
+      'Rate',
+      rate === undefined ? null : (
         <>
-          <dt>Rate</dt>
-          <dd>
-            1 BTC = {formatDecimal(formatPrice(rate))} {row.currency}
-            <QuoteEnd order={order} />
-          </dd>
+          1 BTC = {formatDecimal(formatPrice(rate))} {row.currency}
+          <QuoteEnd order={order} />
         </>
-      )}
-      {row.reference === null ? null : (
-        <>
-          <dt>Reference</dt>
-          <dd>{row.reference}</dd>
-        </>
-      )}
-      {row.description === null ? null : (
-        <>
-          <dt>Description</dt>
-          <dd class="lines">{row.description}</dd>
-        </>
-      )}
-      <LinkFact request={request} row={row} />
-      <dt>Store</dt>
-      <dd>
-        <a href={`${base}/stores/${row.storeId}`}>{record.details.storeName}</a>
-      </dd>
-      <dt>Address</dt>
-      <dd>
-        <Copyable id="address" name="the address of the order">
-          {order.address}
-        </Copyable>{' '}
-        <a href={`${base}/addresses/${row.addressId}`}>its page</a>
-      </dd>
-      <dt>Page</dt>
-      <dd>
-        <Copyable id="page-url" name="the URL of the customer’s page">
-          {order.page_url}
-        </Copyable>
-      </dd>
-      <dt>Order</dt>
-      <dd>
-        <code class="selectable">{row.publicId}</code>
-      </dd>
-      <dt>Ends</dt>
-      <dd>{row.expiresAt === null ? 'never' : <Time at={row.expiresAt} />}</dd>
-    </dl>
-  );
-};
+      ),
+    ],
+    ['Reference', row.reference],
+    ['Description', row.description, 'lines'],
+    ['Link', link && <a href={`${base}/links/${link.id}`}>{link.title}</a>],
+    ['Store', <a href={`${base}/stores/${row.storeId}`}>{record.details.storeName}</a>],
+    [
+      'Address',
+      <AddressOf name="the address of the order" address={order.address} id={row.addressId} />,
+    ],
+    [
+      'Page',
+      <Copyable id="page-url" name="the URL of the customer’s page">
+        {order.page_url}
+      </Copyable>,
+    ],
+    ['Order', <code class="selectable">{row.publicId}</code>],
+    ['Ends', row.expiresAt === null ? 'never' : <Time at={row.expiresAt} />],
+  ];
+}
 
 const QuoteEnd = ({ order: { quote } }: Pick<OrderProps, 'order'>) =>
   quote === null ? null : (
@@ -177,18 +159,6 @@ const QuoteEnd = ({ order: { quote } }: Pick<OrderProps, 'order'>) =>
       , promised until <Time at={quote.expires_at * 1000} />
     </>
   );
-
-const LinkFact = ({ request, row }: { readonly request: PageRequest; readonly row: OrderRow }) => {
-  const link = row.linkId === null ? undefined : request.parts.records.linkView.byId(row.linkId);
-  return link === undefined ? null : (
-    <>
-      <dt>Link</dt>
-      <dd>
-        <a href={`${base}/links/${link.id}`}>{link.title}</a>
-      </dd>
-    </>
-  );
-};
 
 const Payments = ({ request, standing, record, entries }: OrderProps) => {
   const { records } = request.parts;
@@ -199,31 +169,18 @@ const Payments = ({ request, standing, record, entries }: OrderProps) => {
       {entries.length === 0 ? (
         <p class="empty">No payments yet.</p>
       ) : (
-        <Table
+        <RowTable
           label="Payments"
-          heads={[{ number: 'Amount' }, 'State', 'Seen', 'Transaction', 'Counts at']}
-          isList
-        >
-          {entries.map((entry) => (
-            <tr>
-              <td class="number">
-                <a class="whole" href={`${base}/payments/${entry.id}`}>
-                  <Amount sat={entry.valueSat} />
-                </a>
-              </td>
-              <td>
-                <Pill {...paymentState(records, entry)} />
-              </td>
-              <td>
-                <Time at={entry.firstSeenAt} />
-              </td>
-              <td>
-                <Short text={entry.txid} />
-              </td>
-              <td>{rateText(counted.get(entry.txid), record.row.currency)}</td>
-            </tr>
-          ))}
-        </Table>
+          rows={entries}
+          href={({ id }) => `${base}/payments/${id}`}
+          columns={[
+            ['Amount', (entry) => <Amount sat={entry.valueSat} />, 'number'],
+            ['State', (entry) => <Pill {...paymentState(records, entry)} />],
+            ['Seen', (entry) => <Time at={entry.firstSeenAt} />],
+            ['Transaction', (entry) => <Short text={entry.txid} />],
+            ['Counts at', ({ txid }) => rateText(counted.get(txid), record.row.currency)],
+          ]}
+        />
       )}
     </>
   );

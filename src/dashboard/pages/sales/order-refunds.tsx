@@ -2,7 +2,7 @@
 
 import { sumSat } from '../../../domain/payment/money.ts';
 import { Amount, Pill, Short, Time } from '../../../web/values.tsx';
-import { Table } from '../../parts/layout.tsx';
+import { RowTable } from '../../parts/layout.tsx';
 import type { OrderProps } from './order-parts.ts';
 
 const sent = { text: 'Sent', tone: 'good' } as const;
@@ -15,31 +15,18 @@ export const OrderRefunds = ({ request, record }: OrderProps) => {
   return (
     <>
       <h2>Refunds</h2>
-      <Table
+      <RowTable
         label="Refunds"
-        heads={[{ number: 'Amount' }, 'State', 'Time', 'Address', 'Transaction', { number: 'Fee' }]}
-      >
-        {rows.map(({ amountSat, feeSat, doneAt, createdAt, address, txid }) => (
-          <tr>
-            <td class="number">
-              <Amount sat={amountSat} />
-            </td>
-            <td>
-              <Pill word={doneAt === null ? prepared : sent} />
-            </td>
-            <td>
-              <Time at={doneAt ?? createdAt} />
-            </td>
-            <td>
-              <code class="selectable">{address}</code>
-            </td>
-            <td>{txid === null ? null : <Short text={txid} />}</td>
-            <td class="number">
-              <Amount sat={feeSat} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={rows}
+        columns={[
+          ['Amount', ({ amountSat }) => <Amount sat={amountSat} />, 'number'],
+          ['State', ({ doneAt }) => <Pill word={doneAt === null ? prepared : sent} />],
+          ['Time', ({ doneAt, createdAt }) => <Time at={doneAt ?? createdAt} />],
+          ['Address', ({ address }) => <code class="selectable">{address}</code>],
+          ['Transaction', ({ txid }) => (txid === null ? null : <Short text={txid} />)],
+          ['Fee', ({ feeSat }) => <Amount sat={feeSat} />, 'number'],
+        ]}
+      />
       <p>
         Refunded: <Amount sat={sumSat(done.map(({ amountSat }) => amountSat))} />
       </p>

@@ -10,16 +10,15 @@ import type { ListPlace } from '../../../lib/row-pages.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { Money, Pill, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
+import { DoneNote, Layout, RowTable } from '../../parts/layout.tsx';
 import {
-  Empty,
   FilterSelect,
+  FoundRows,
   ListFilters,
   ListFoot,
   queryChoice,
   queryNumber,
   queryText,
-  rowsOfPage,
   rowsPerCount,
   withQuery,
 } from '../../parts/listing.tsx';
@@ -60,15 +59,19 @@ function ordersMarkup(request: PageRequest) {
           />
         )}
       </ListFilters>
-      {rows.length === 0 ? (
-        <Empty request={request} noun="orders">
-          <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
-          <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
-          <a href="/docs">make orders</a>.
-        </Empty>
-      ) : (
-        <OrderTable request={request} rows={rowsOfPage(rows)} />
-      )}
+      <FoundRows
+        request={request}
+        found={{ rows }}
+        noun="orders"
+        next={
+          <>
+            <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
+            <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
+            <a href="/docs">make orders</a>.
+          </>
+        }
+        show={(shown) => <OrderTable request={request} rows={shown} />}
+      />
       <ListFoot request={request} rows={rows} noun="order" path={ordersPath}>
         <a href={withQuery(request, { before: undefined }, `${ordersPath}/labels/export`)} download>
           Labels for a wallet
@@ -120,28 +123,17 @@ const OrderTable = ({ request, rows }: OrderTableProps) => {
     catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),
   );
   return (
-    <Table
+    <RowTable
       label="Orders"
-      heads={[{ number: 'Amount' }, 'State', 'Reference', 'Created', 'Store']}
-      isList
-    >
-      {rows.map((row) => (
-        <tr>
-          <td class="number">
-            <a class="whole" href={orderPath(row.publicId)}>
-              <Money sat={row.amountSat} worth={priceText(row)} />
-            </a>
-          </td>
-          <td>
-            <Pill word={orderWords[row.status]} />
-          </td>
-          <td class="clipped">{row.reference}</td>
-          <td>
-            <Time at={row.createdAt} />
-          </td>
-          <td>{names.get(row.storeId)}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={rows}
+      href={(row) => orderPath(row.publicId)}
+      columns={[
+        ['Amount', (row) => <Money sat={row.amountSat} worth={priceText(row)} />, 'number'],
+        ['State', (row) => <Pill word={orderWords[row.status]} />],
+        ['Reference', (row) => row.reference, 'clipped'],
+        ['Created', (row) => <Time at={row.createdAt} />],
+        ['Store', (row) => names.get(row.storeId)],
+      ]}
+    />
   );
 };

@@ -11,16 +11,17 @@ import {
   formatShort,
 } from '../../../domain/text/format.ts';
 import type { Records } from '../../../store/open-records.ts';
+import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
 import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Time } from '../../../web/values.tsx';
 import { base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { priceText, worthIn, worthText } from '../../parts/fiat-worth.tsx';
-import { Layout, Table } from '../../parts/layout.tsx';
+import { type FactRows, Facts, Layout, RowTable } from '../../parts/layout.tsx';
 import { Timeline, type TimelineEvent } from '../../parts/timeline.tsx';
-import { deliveryState, responseText } from '../deliveries/delivery-state.ts';
+import { deliveryState, responseText } from '../deliveries/delivery-parts.tsx';
 import { orderPath } from './order-parts.ts';
-import { paymentState } from './payments-page.tsx';
+import { AddressOf, paymentState } from './payments-page.tsx';
 
 /** How many confirmations the timeline lists. */
 const maxConfirmationEvents = 12;
@@ -48,7 +49,7 @@ function paymentMarkup(request: PageRequest) {
       }
       live
     >
-      <Facts records={records} row={row} now={request.now} />
+      <Facts rows={factsOf({ records, row }, request.now)} />
       <h2>Timeline</h2>
       <PaymentTimeline records={records} row={row} />
       <PaymentDeliveries records={records} row={row} />
@@ -62,89 +63,43 @@ interface PaymentProps {
   readonly row: PaymentEntry;
 }
 
-const Facts = ({ records, row, now }: PaymentProps & { readonly now: number }) => (
-  <dl class="facts">
-    <dt>Amount</dt>
-    <dd>
-      {formatBitcoin(row.valueSat)} BTC = {formatSat(row.valueSat)}
-    </dd>
-    <WorthFact row={row} now={now} />
-    <dt>Confirmations</dt>
-    <dd>
-      {confirmationsOf(records, row)}
-      {requiredText(records, row)}
-      {row.state === 'settled'
-        ? ', settled: no reorganisation that paygate follows is so deep'
-        : ''}
-    </dd>
-    <dt>Address</dt>
-    <dd>
-      <Copyable id="address" name="the address">
-        {row.address}
-      </Copyable>{' '}
-      <a href={`${base}/addresses/${row.addressId}`}>its page</a>
-    </dd>
-    <dt>Transaction</dt>
-    <dd>
+function factsOf({ records, row }: PaymentProps, now: number): FactRows {
+  const { priceCents, currency, storeId } = row;
+  const price = priceCents === null ? '' : ` (1 BTC = ${priceText(priceCents)} ${currency})`;
+  const order = records.orderView.byAddressId(row.addressId);
+  const isReplaceable = row.signalsRbf && row.height === null && row.state !== 'dropped';
+  return [
+    ['Amount', `${formatBitcoin(row.valueSat)} BTC = ${formatSat(row.valueSat)}`],
+    ['Value when first seen', currency === null ? null : `${worthText(row, now)}${price}`],
+    ['Confirmations', confirmationsText(records, row)],
+    ['Address', <AddressOf name="the address" address={row.address} id={row.addressId} />],
+    [
+      'Transaction',
       <Copyable id="txid" name="the transaction id">
         {row.txid}
-      </Copyable>
-    </dd>
-    {row.replacedBy === null ? null : (
-      <>
-        <dt>Replaced by</dt>
-        <dd>
-          <code class="selectable">{row.replacedBy}</code>
-        </dd>
-      </>
-    )}
-    <OrderFact records={records} row={row} />
-    <dt>Store</dt>
-    <dd>
-      {row.storeId === null ? (
+      </Copyable>,
+    ],
+    ['Replaced by', row.replacedBy && <code class="selectable">{row.replacedBy}</code>],
+    ['Order', order && <OrderLink order={order} />],
+    [
+      'Store',
+      storeId === null ? (
         'unknown: several stores may have issued this address'
       ) : (
-        <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
-      )}
-    </dd>
-    {row.signalsRbf && row.height === null && row.state !== 'dropped' ? (
-      <>
-        <dt>Replaceable</dt>
-        <dd>The sender may still replace it (RBF).</dd>
-      </>
-    ) : null}
-    {row.coinbase ? (
-      <>
-        <dt>Coinbase</dt>
-        <dd>Newly mined coins, final after 100 confirmations.</dd>
-      </>
-    ) : null}
-  </dl>
+        <a href={`${base}/stores/${storeId}`}>{row.storeName}</a>
+      ),
+    ],
+    ['Replaceable', isReplaceable ? 'The sender may still replace it (RBF).' : null],
+    ['Coinbase', row.coinbase ? 'Newly mined coins, final after 100 confirmations.' : null],
+  ];
+}
+
+const OrderLink = ({ order }: { readonly order: OrderRow }) => (
+  <>
+    <a href={orderPath(order.publicId)}>{order.reference ?? order.publicId}</a>{' '}
+    <Pill word={orderWords[order.status]} />
+  </>
 );
-
-const OrderFact = ({ records, row }: PaymentProps) => {
-  const order = records.orderView.byAddressId(row.addressId);
-  return order === undefined ? null : (
-    <>
-      <dt>Order</dt>
-      <dd>
-        <a href={orderPath(order.publicId)}>{order.reference ?? order.publicId}</a>{' '}
-        <Pill word={orderWords[order.status]} />
-      </dd>
-    </>
-  );
-};
-
-const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
-  row.currency === null ? null : (
-    <>
-      <dt>Value when first seen</dt>
-      <dd>
-        {worthText(row, now)}
-        {row.priceCents === null ? null : ` (1 BTC = ${priceText(row.priceCents)} ${row.currency})`}
-      </dd>
-    </>
-  );
 
 /** Undefined if the store is unknown. */
 function requiredOf({ catalog }: Records, { storeId, valueSat }: PaymentEntry): number | undefined {
@@ -153,9 +108,13 @@ function requiredOf({ catalog }: Records, { storeId, valueSat }: PaymentEntry): 
     : requiredConfirmationsFor(policyOf(catalog.store(storeId)), valueSat);
 }
 
-function requiredText(records: Records, row: PaymentEntry): string {
+function confirmationsText(records: Records, row: PaymentEntry): string {
   const required = requiredOf(records, row);
-  return required === undefined ? '' : ` (${required} required)`;
+  return [
+    String(confirmationsOf(records, row)),
+    required === undefined ? '' : ` (${required} required)`,
+    row.state === 'settled' ? ', settled: no reorganisation that paygate follows is so deep' : '',
+  ].join('');
 }
 
 function Proof({ records, row }: PaymentProps) {
@@ -282,29 +241,18 @@ function PaymentDeliveries({ records, row }: PaymentProps) {
       {rows.length === 0 ? (
         <p>{noCallbackReason(records, row)}</p>
       ) : (
-        <Table
+        <RowTable
           label="Deliveries"
-          heads={['Status', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
-          isList
-        >
-          {rows.map((each) => (
-            <tr>
-              <td>
-                <a class="whole" href={`${base}/callbacks/${each.id}`}>
-                  {formatStatus(each.status)}
-                </a>
-              </td>
-              <td>
-                <Pill {...deliveryState(each, catalog.store(each.storeId))} />
-              </td>
-              <td>
-                <Time at={each.createdAt} />
-              </td>
-              <td>{responseText(each)}</td>
-              <td class="number">{each.attemptCount}</td>
-            </tr>
-          ))}
-        </Table>
+          rows={rows}
+          href={({ id }) => `${base}/callbacks/${id}`}
+          columns={[
+            ['Status', (each) => formatStatus(each.status)],
+            ['State', (each) => <Pill {...deliveryState(each, catalog.store(each.storeId))} />],
+            ['Created', (each) => <Time at={each.createdAt} />],
+            ['Last response', responseText],
+            ['Attempts', (each) => each.attemptCount, 'number'],
+          ]}
+        />
       )}
     </>
   );

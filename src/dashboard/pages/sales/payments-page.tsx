@@ -21,13 +21,13 @@ import type {
   PaymentFilter,
   PaymentPage,
 } from '../../../store/payments/payment-view.ts';
-import { Pill, Short, Time } from '../../../web/values.tsx';
+import { Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { PaymentMoney } from '../../parts/fiat-worth.tsx';
-import { Layout, Table } from '../../parts/layout.tsx';
+import { Layout, RowTable } from '../../parts/layout.tsx';
 import {
   Count,
-  Empty,
+  FoundRows,
   ListFilters,
   maxCounted,
   Pager,
@@ -36,9 +36,7 @@ import {
   queryNumber,
   queryStore,
   queryText,
-  rowsOfPage,
   rowsPerCount,
-  SearchedPart,
   separatorQuery,
   withQuery,
 } from '../../parts/listing.tsx';
@@ -97,15 +95,18 @@ function paymentsMarkup(request: PageRequest) {
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
       </ListFilters>
-      {goesOnAt === undefined ? null : <SearchedPart noun="payments" />}
-      {isNone ? (
-        <Empty request={request} noun="payments">
-          <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
-          <a href="/docs/quickstart">request an address</a>.
-        </Empty>
-      ) : rows.length === 0 ? null : (
-        <PaymentTable request={request} rows={rowsOfPage(rows)} />
-      )}
+      <FoundRows
+        request={request}
+        found={{ rows, goesOnAt }}
+        noun="payments"
+        next={
+          <>
+            <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
+            <a href="/docs/quickstart">request an address</a>.
+          </>
+        }
+        show={(shown) => <PaymentTable request={request} rows={shown} />}
+      />
       <div class="under">
         {goesOnAt === undefined ? (
           <Count request={request} rows={rows} noun="payment" max={maxCounted} />
@@ -238,32 +239,19 @@ interface PaymentTableProps {
 }
 
 export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
-  <Table
+  <RowTable
     label="Payments"
-    heads={[{ number: 'Amount' }, 'State', 'Seen', 'Address', 'Store', { number: 'Confirmations' }]}
-    isList
-  >
-    {rows.map((row) => (
-      <tr>
-        <td class="number">
-          <a class="whole" href={`${here}/${row.id}`}>
-            <PaymentMoney row={row} now={request.now} />
-          </a>
-        </td>
-        <td>
-          <Pill {...paymentState(request.parts.records, row)} />
-        </td>
-        <td>
-          <Time at={row.firstSeenAt} />
-        </td>
-        <td>
-          <Short text={row.address} />
-        </td>
-        <td>{row.storeName}</td>
-        <td class="number">{confirmationsOf(request.parts.records, row)}</td>
-      </tr>
-    ))}
-  </Table>
+    rows={rows}
+    href={(row) => `${here}/${row.id}`}
+    columns={[
+      ['Amount', (row) => <PaymentMoney row={row} now={request.now} />, 'number'],
+      ['State', (row) => <Pill {...paymentState(request.parts.records, row)} />],
+      ['Seen', (row) => <Time at={row.firstSeenAt} />],
+      ['Address', (row) => <Short text={row.address} />],
+      ['Store', (row) => row.storeName],
+      ['Confirmations', (row) => confirmationsOf(request.parts.records, row), 'number'],
+    ]}
+  />
 );
 
 /**
@@ -291,3 +279,21 @@ function goneNote(row: PaymentEntry): string | undefined {
   if (hasHadBlockStatus(row)) return 'Reversed after status 1 or 2';
   return row.replacedBy === null ? undefined : 'replaced by another transaction';
 }
+
+interface AddressOfProps {
+  readonly address: string;
+  /** The row of the address. */
+  readonly id: number;
+  /** What the button copies. */
+  readonly name: string;
+}
+
+/** An address, with a link to its page. */
+export const AddressOf = ({ address, id, name }: AddressOfProps) => (
+  <>
+    <Copyable id="address" name={name}>
+      {address}
+    </Copyable>{' '}
+    <a href={`${base}/addresses/${id}`}>its page</a>
+  </>
+);

@@ -4,7 +4,7 @@ import { type AuditRow, actorOf, commandClient } from '../../../store/access/aud
 import { Time } from '../../../web/values.tsx';
 import type { Page, PageRequest } from '../../page.ts';
 import { sentenceOf } from '../../parts/audit-sentences.ts';
-import { Layout, Table } from '../../parts/layout.tsx';
+import { Layout, RowTable } from '../../parts/layout.tsx';
 import { Pager, queryNumber, rowsOfPage, rowsPerQuery } from '../../parts/listing.tsx';
 
 export const auditPage: Page = { path: '/settings/audit', show: (request) => auditMarkup(request) };
@@ -16,28 +16,30 @@ function auditMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Audit log">
       {rows.length === 0 ? <p>Nothing was changed yet.</p> : null}
-      <Table label="Audit log" heads={['Time', 'What', 'Who', 'Store']}>
-        {rowsOfPage(rows).map((row) => (
-          <tr>
-            <td>
-              <Time at={row.at} />
-            </td>
-            <td>
-              {sentenceOf(row)}.
-              <details>
-                <summary>Details</summary>
-                <code>{row.action}</code> <code>{row.detail}</code>
-              </details>
-            </td>
-            <td>{actorAt(row)}</td>
-            <td>{row.storeId === null ? '' : names.get(row.storeId)}</td>
-          </tr>
-        ))}
-      </Table>
+      <RowTable
+        label="Audit log"
+        rows={rowsOfPage(rows)}
+        columns={[
+          ['Time', (row) => <Time at={row.at} />],
+          ['What', (row) => <Change row={row} />],
+          ['Who', actorAt],
+          ['Store', (row) => (row.storeId === null ? '' : names.get(row.storeId))],
+        ]}
+      />
       <Pager request={request} rows={rows} />
     </Layout>
   );
 }
+
+const Change = ({ row }: { readonly row: AuditRow }) => (
+  <>
+    {sentenceOf(row)}.
+    <details>
+      <summary>Details</summary>
+      <code>{row.action}</code> <code>{row.detail}</code>
+    </details>
+  </>
+);
 
 /** `dashboard at 192.0.2.1`: the address of the browser, or of the shop for an API key. */
 function actorAt(row: AuditRow): string {

@@ -8,7 +8,7 @@ import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout } from '../../parts/layout.tsx';
+import { DoneNote, type FactRows, Facts, Layout } from '../../parts/layout.tsx';
 
 const here = `${base}/servers`;
 
@@ -43,22 +43,7 @@ interface ServerProps {
 const Server = ({ request, server }: ServerProps) => (
   <section aria-label={server.server}>
     <h2>{server.server}</h2>
-    <dl class="facts">
-      {factsOf(server).map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-      {server.banned_until === undefined ? null : (
-        <>
-          <dt>Banned until</dt>
-          <dd class="bad">
-            <Time at={server.banned_until * 1000} />: {server.ban_reason}
-          </dd>
-        </>
-      )}
-    </dl>
+    <Facts rows={factsOf(server)} />
     {server.banned_until === undefined ? null : (
       <Form request={request} action="lift-ban" button="Lift the ban" isDangerous needsPassword>
         <input type="hidden" name="server" value={server.server} />
@@ -91,21 +76,27 @@ const ChangedCertificate = ({ request, server }: ServerProps) => (
   </>
 );
 
-function factsOf(server: ServerHealth): [string, string | number][] {
-  const facts: [string, string | number | undefined][] = [
-    ['State', server.state],
-    ['Software', server.software],
-    ['Protocol', server.protocol],
-    ['Height', server.height],
-    ['Latency', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
-    ['Certificate', server.certificate],
-    ['Pinned', server.pin],
-    ['Presented now', server.certificate_shown],
-    ['Doubt', server.doubt],
-    ['Error', server.error],
-  ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-}
+const factsOf = (server: ServerHealth): FactRows => [
+  ['State', server.state],
+  ['Software', server.software],
+  ['Protocol', server.protocol],
+  ['Height', server.height],
+  ['Latency', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
+  ['Certificate', server.certificate],
+  ['Pinned', server.pin],
+  ['Presented now', server.certificate_shown],
+  ['Doubt', server.doubt],
+  ['Error', server.error],
+  [
+    'Banned until',
+    server.banned_until && (
+      <>
+        <Time at={server.banned_until * 1000} />: {server.ban_reason}
+      </>
+    ),
+    'bad',
+  ],
+];
 
 const DeepBranches = ({ request }: { readonly request: PageRequest }) => {
   const deep = request.parts.records.state.hold

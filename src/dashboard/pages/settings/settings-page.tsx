@@ -4,7 +4,7 @@ import { version } from '../../../lib/version.ts';
 import { fingerprintOf } from '../../../status/health.ts';
 import { Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { Layout } from '../../parts/layout.tsx';
+import { Facts, Layout } from '../../parts/layout.tsx';
 
 /** The pages below this one, each with what it has. */
 const sections = [
@@ -43,20 +43,14 @@ const settingsMarkup = (request: PageRequest) => (
 const About = ({ request: { parts } }: { readonly request: PageRequest }) => (
   <section aria-labelledby="about">
     <h2 id="about">About</h2>
-    <dl class="facts">
-      <dt>Version</dt>
-      <dd>paygate {version}</dd>
-      <dt>Network</dt>
-      <dd>{parts.records.network}</dd>
-      <dt>Database</dt>
-      <dd>
-        <code>{fingerprintOf(parts.records)}</code>
-      </dd>
-      <dt>Running since</dt>
-      <dd>
-        <Time at={parts.startedAt} />
-      </dd>
-    </dl>
+    <Facts
+      rows={[
+        ['Version', `paygate ${version}`],
+        ['Network', parts.records.network],
+        ['Database', <code>{fingerprintOf(parts.records)}</code>],
+        ['Running since', <Time at={parts.startedAt} />],
+      ]}
+    />
     <p>
       <a href="/docs">API docs</a>, <a href="/docs/quickstart">quickstart</a>
     </p>
