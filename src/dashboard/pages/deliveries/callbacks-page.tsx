@@ -1,5 +1,5 @@
-// The Deliveries section: the callbacks of every store, newest first, buttons to resend them, and one
-// callback with its request and its attempts.
+// The Deliveries section: the callbacks of every store, newest first, buttons to resend them, and
+// one callback with its request and its attempts.
 
 import { redactedTarget } from '../../../domain/delivery/callback.ts';
 import { deliveryWords, formatStatus } from '../../../domain/order/state-words.ts';
