@@ -78,7 +78,6 @@ const configOf = ({ db, network }: FileOptions): Config =>
 export const networkNamed = (given: Pick<FileOptions, 'network'>): NetworkName | undefined =>
   configOf(given).network;
 
-/** The path of the database that a command works on. */
 export const databasePath = (given: FileOptions): string => configOf(given).db;
 
 /** The configuration; root becomes the owner of the database's folder first. */
@@ -190,7 +189,6 @@ export function table(cells: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** A list as text: its columns by their heads. */
 export interface TextList<Row> {
   /** Printed if no row matches. */
   readonly none: string;

@@ -193,5 +193,4 @@ function fishLines({ path, commands, options, argument }: CompletedCommand): str
 const fishValue = ({ choices, isFile }: CompletedValue): string =>
   isFile ? ' -F' : choices.length > 0 ? ` -a ${quoteForFish(choices.join(' '))}` : '';
 
-/** By the name of the shell. */
 export const scripts = { bash, zsh, fish } satisfies Readonly<Record<string, Script>>;

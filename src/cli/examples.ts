@@ -72,7 +72,6 @@ export const exampleLines: readonly string[] = [
   'completion bash',
 ];
 
-/** Adds its examples to the help of each command. */
 export function addExamples(program: Command): void {
   for (const command of program.commands) {
     const path = pathOf(command);

@@ -15,10 +15,8 @@ const exitCodes = `
 Exit codes: 0 success, 1 failure, 2 invalid usage or no command, 3 changes by hand are left (plugin),
 74 the disk lost a write (serve)`;
 
-/** Makes each command, by its name. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
-/** Runs the command of the command line. */
 export async function runProgram(commands: Commands): Promise<void> {
   const args = process.argv.slice(2);
   const program = programOf(await commandsFor(commands, args));

@@ -3,7 +3,6 @@
 import type { Command, CommanderError } from 'commander';
 import { PaygateError } from '../lib/errors.ts';
 
-/** The error that paygate prints instead of one of commander's. */
 export function usageError(command: Command, { code, message }: CommanderError): PaygateError {
   const isMissing = /\.missing(MandatoryOptionValue|Argument)$/.test(code);
   const text = isMissing ? missingText(command) : plainWords(message.replace(/^error: /, ''));

@@ -95,7 +95,6 @@ export function createDailySums(
 const isCounted = (state: PaymentState | undefined): boolean =>
   state === 'confirmed' || state === 'settled';
 
-/** The sum of some days. */
 export function total(sums: readonly Received[]): Received {
   const worths = new Map<string, ReceivedWorth>();
   for (const { currency, minor, valueSat } of sums.flatMap((sum) => sum.worths)) {

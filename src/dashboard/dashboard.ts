@@ -68,11 +68,9 @@ export interface Dashboard {
   readonly app: Hono;
   /** Ends all event streams. */
   stop(): void;
-  /** Whether the request has a valid session. */
   isSignedIn(context: Context): boolean;
 }
 
-/** The pages of every dashboard. */
 export const pages: readonly Page[] = [
   overviewPage,
   welcomePage,

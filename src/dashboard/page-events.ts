@@ -11,7 +11,6 @@ const maxStreams = 30;
 
 export interface PageEvents {
   readonly page: Page;
-  /** Ends every stream. */
   stop(): void;
 }
 

@@ -26,7 +26,6 @@ import type { PasskeyChallenges } from './guard/passkey-challenge.ts';
 import type { Passwords } from './guard/password.ts';
 import type { Transport, TransportOptions } from './guard/transport.ts';
 
-/** What the composition root gives to the dashboard. */
 export interface DashboardOptions extends TransportOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
   readonly records: Records;
@@ -47,7 +46,6 @@ export interface DashboardOptions extends TransportOptions {
   readonly walletGap: number;
   /** Answers requests like those of shops, in process. */
   readonly askApi: Fetch;
-  /** Pages beside those of the dashboard. */
   readonly extraPages: readonly ExtraPage[];
   /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
   readonly clockFault: () => string | undefined;

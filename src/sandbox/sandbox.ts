@@ -31,9 +31,7 @@ import { simulatedRates } from './shop/simulated-rates.ts';
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   /** Path of the database file, which must not exist yet. */
   readonly db: string;
-  /** Address of paygate's API and dashboard. */
   readonly api: ListenAddress;
-  /** Address of the demo shop, which differs from those of paygate. */
   readonly shop: ListenAddress;
   /** Hash of the dashboard's password, from `dashboard/guard/password.ts`. */
   readonly passwordHash: string;

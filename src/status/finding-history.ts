@@ -40,7 +40,6 @@ export class FindingHistory {
     this.#stored = JSON.stringify(times);
   }
 
-  /** The findings of this moment. */
   findings(): DatedFinding[] {
     return this.#parts.find().map((finding) => {
       return { ...finding, since: finding.since ?? this.#sinceOf(finding) };

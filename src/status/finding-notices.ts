@@ -6,8 +6,8 @@ import type { NoticedFinding } from '../domain/delivery/notice.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Records } from '../store/open-records.ts';
-import { severityOf } from './finding-severity.ts';
-import { type Finding, type FindingCode, textOf } from './findings.ts';
+import { type FindingCode, severityOf } from './finding-severity.ts';
+import { type Finding, textOf } from './findings.ts';
 
 export interface FindingNoticesParts {
   readonly records: Pick<Records, 'state' | 'notifications'>;

@@ -1,11 +1,9 @@
 // How grave a finding is. An error needs a person: money, addresses, deliveries or the file are at
 // risk. A warning passes by itself or may wait.
 
-import type { FindingCode } from './findings.ts';
-
 export type Severity = 'error' | 'warning';
 
-const severities: Readonly<Record<FindingCode, Severity>> = {
+const severities = {
   'restored-database': 'error',
   'disk-low': 'error',
   'disk-refuses': 'error',
@@ -37,7 +35,10 @@ const severities: Readonly<Record<FindingCode, Severity>> = {
   'own-certificate': 'error',
   'clock-wrong': 'error',
   'notifications-failed': 'warning',
-};
+} as const satisfies Readonly<Record<string, Severity>>;
+
+/** It never changes: monitoring and translations know it. */
+export type FindingCode = keyof typeof severities;
 
 export const severityOf = (code: FindingCode): Severity => severities[code];
 

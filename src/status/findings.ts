@@ -13,39 +13,7 @@ import type { MissingPrice } from '../price/price-watch.ts';
 import { maxCounted } from '../store/delivery/delivery-counts.ts';
 import type { Records } from '../store/open-records.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
-
-export type FindingCode =
-  | 'restored-database'
-  | 'disk-low'
-  | 'disk-refuses'
-  | 'no-server'
-  | 'catching-up'
-  | 'reduced-trust'
-  | 'server-doubt'
-  | 'server-banned'
-  | 'changed-certificate'
-  | 'promotion-held'
-  | 'addresses-stuck'
-  | 'reversed-payment'
-  | 'fallen-payment'
-  | 'unclaimed-payment'
-  | 'wallet-scan'
-  | 'exhausted-callbacks'
-  | 'foreign-use'
-  | 'file-displaced'
-  | 'database-damaged'
-  | 'snapshot-failed'
-  | 'wallet-gap'
-  | 'gap-reached'
-  | 'no-price'
-  | 'unlisted-proxy'
-  | 'shop-unreachable'
-  | 'shop-refuses'
-  | 'unknown-callback-url'
-  | 'shop-doubtful'
-  | 'own-certificate'
-  | 'clock-wrong'
-  | 'notifications-failed';
+import type { FindingCode } from './finding-severity.ts';
 
 export interface Finding {
   readonly code: FindingCode;
@@ -57,7 +25,6 @@ export interface Finding {
   readonly isWebhook?: true;
   /** Its start, if the database has it, in epoch milliseconds. */
   readonly since?: number | undefined;
-  /** What happened. */
   readonly fact: string;
   /** What to do, for readers outside of the dashboard; it is appended to the fact. */
   readonly hint?: string;
@@ -85,9 +52,9 @@ export interface FindingParts {
 
 /** How long a reversed payment is reported. */
 export const reversedShownMs = 7 * dayMs;
-/** How long a payment that belongs to no store is reported. */
 /** How long the finding of a copy lasts, unless a person dismisses it before. */
 const copyShownMs = 30 * dayMs;
+/** How long a payment that belongs to no store is reported. */
 const unclaimedShownMs = 30 * dayMs;
 
 /** A shop that fails for less time, or fewer attempts, may only be restarting. */
@@ -259,38 +226,36 @@ function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Fi
   return found;
 }
 
-function paymentFindings({ records, now }: FindingParts): Finding[] {
-  const found: Finding[] = [];
-  const reversed = records.paymentCounts.reversals(now() - reversedShownMs);
-  if (reversed.count > 0) {
-    found.push({
-      code: 'reversed-payment',
-      since: reversed.firstAt,
-      fact: `${formatCount(reversed.count, 'payment')} ${verbOf(reversed.count, 'was', 'were')} reversed in the last 7 days after the shop received status 1 or 2`,
-      hint: '; hold back the goods of those orders, or ask those customers to pay again',
-    });
-  }
-  const fallen = records.paymentCounts.fallen();
-  if (fallen.count > 0) {
-    found.push({
-      code: 'fallen-payment',
-      since: fallen.firstAt,
-      fact: `${formatCount(fallen.count, 'payment')} fell out of the chain after the shop received status 1 or 2: the chain was reorganised`,
-      hint: '; the shop received 0: deliver nothing for them until they have status 2 again',
-    });
-  }
-  const unclaimed = records.paymentCounts.unclaimed(now() - unclaimedShownMs);
-  if (unclaimed.count > 0) {
-    found.push({
-      code: 'unclaimed-payment',
-      since: unclaimed.firstAt,
-      fact:
-        `${formatCount(unclaimed.count, 'payment')} of the last 30 days came to addresses that several stores may have ` +
+function paymentFindings({ records: { paymentCounts }, now }: FindingParts): Finding[] {
+  const reversed = paymentCounts.reversals(now() - reversedShownMs);
+  const some = (
+    code: FindingCode,
+    { count, firstAt: since }: typeof reversed,
+    fact: string,
+    hint: string,
+  ): Finding[] =>
+    count === 0 ? [] : [{ code, since, fact: `${formatCount(count, 'payment')} ${fact}`, hint }];
+  return [
+    ...some(
+      'reversed-payment',
+      reversed,
+      `${verbOf(reversed.count, 'was', 'were')} reversed in the last 7 days after the shop received status 1 or 2`,
+      '; hold back the goods of those orders, or ask those customers to pay again',
+    ),
+    ...some(
+      'fallen-payment',
+      paymentCounts.fallen(),
+      'fell out of the chain after the shop received status 1 or 2: the chain was reorganised',
+      '; the shop received 0: deliver nothing for them until they have status 2 again',
+    ),
+    ...some(
+      'unclaimed-payment',
+      paymentCounts.unclaimed(now() - unclaimedShownMs),
+      'of the last 30 days came to addresses that several stores may have ' +
         'issued before this database was restored: no shop receives a callback for them',
-      hint: '; find their orders by the address in each shop, or ask the customers',
-    });
-  }
-  return found;
+      '; find their orders by the address in each shop, or ask the customers',
+    ),
+  ];
 }
 
 /** Marks a finding of a channel. Both channels may have the same code and store. */

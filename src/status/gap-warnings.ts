@@ -8,7 +8,6 @@ import type { Finding } from './findings.ts';
 
 export interface GapOptions {
   readonly records: Pick<Records, 'catalog' | 'addresses'>;
-  /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
   /** Milliseconds of a clock that never runs backwards. */
   readonly monotonic: () => number;
@@ -22,7 +21,6 @@ const unpaidRunCachedMs = 5_000;
 /** A finding of one wallet. */
 type WalletFinding = Required<Pick<Finding, 'subject' | 'fact' | 'hint'>>;
 
-/** Returns the warnings of this moment. */
 export function createGapWarnings({
   records,
   walletGap,

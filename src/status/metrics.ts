@@ -66,16 +66,20 @@ export function createMetrics(parts: MetricsParts): Metrics {
   };
 }
 
-/** A gauge that is asked for its value at each scrape. */
-function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read());
-    },
-  });
+type GaugeRow = readonly [name: string, help: string, read: () => number];
+
+/** Gauges that are asked for their values at each scrape. */
+function gauges(registry: Registry, rows: readonly GaugeRow[]): void {
+  for (const [name, help, read] of rows) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
 }
 
 /** A gauge with one label. */
@@ -133,14 +137,7 @@ function watchMoney(
   };
 }
 
-const orderEvents: Readonly<Record<OrderEventType, string>> = {
-  'order.processing': 'processing',
-  'order.paid': 'paid',
-  'order.expired': 'expired',
-  'order.canceled': 'canceled',
-  'order.reversed': 'reversed',
-  'order.updated': 'updated',
-};
+const orderEvents = ['processing', 'paid', 'expired', 'canceled', 'reversed', 'updated'] as const;
 
 function watchOrders(
   registry: Registry,
@@ -165,14 +162,8 @@ function watchOrders(
     labelNames: ['type'],
     registers: [registry],
   });
-  for (const type of Object.values(orderEvents)) events.inc({ type }, 0);
-  gauge(
-    registry,
-    'paygate_addresses',
-    'Addresses that were issued or skipped: the sum of the counters of all wallets.',
-    () => records.catalog.wallets().reduce((sum, { nextIndex }) => sum + nextIndex, 0),
-  );
-  return (type) => events.inc({ type: orderEvents[type] });
+  for (const type of orderEvents) events.inc({ type }, 0);
+  return (type) => events.inc({ type: type.slice('order.'.length) });
 }
 
 /** Each code has a value at all times: a missing one means that paygate does not run. */
@@ -216,9 +207,9 @@ function watchQueue(registry: Registry, { noun, queue, dispatcher }: ChannelStat
     },
     () => Object.entries(queue.depths(maxCounted)),
   );
-  gauge(registry, `paygate_${noun}s_in_flight`, `In-flight ${noun} requests.`, () =>
-    dispatcher.inFlight(),
-  );
+  gauges(registry, [
+    [`paygate_${noun}s_in_flight`, `In-flight ${noun} requests.`, () => dispatcher.inFlight()],
+  ]);
 }
 
 const receipts = { callback: 'answered 200', webhook: 'answered 2xx' } as const;
@@ -255,83 +246,72 @@ function watchAttempts(
 
 const hostAndPort = (label: string): string => label.replace(/^\w+:\/\//, '');
 
+type Server = ReturnType<Watcher['status']>['servers'][number];
+
+const serverGauges: readonly (readonly [string, string, (server: Server) => number | undefined])[] =
+  [
+    [
+      'paygate_electrum_up',
+      '1 while the Electrum server is connected.',
+      ({ state }) => Number(state === 'live'),
+    ],
+    [
+      'paygate_electrum_height_blocks',
+      'The newest block that an Electrum server announced.',
+      ({ height }) => height,
+    ],
+    [
+      'paygate_electrum_latency_seconds',
+      'Smoothed response time of an Electrum server.',
+      ({ latencyMs }) => latencyMs && latencyMs / 1000,
+    ],
+    [
+      'paygate_electrum_doubted',
+      '1 while a connected Electrum server is not trusted.',
+      ({ doubt }) => Number(doubt !== undefined),
+    ],
+  ];
+
 function watchServers(registry: Registry, { watcher }: MetricsParts): void {
-  type Servers = ReturnType<Watcher['status']>['servers'];
-  const perServer = (
-    name: string,
-    help: string,
-    read: (server: Servers[number]) => number | undefined,
-  ): void =>
+  for (const [name, help, read] of serverGauges) {
     labelled(registry, { name, help, label: 'server' }, () =>
       watcher.status().servers.flatMap((server): [string, number][] => {
         const value = read(server);
         return value === undefined ? [] : [[hostAndPort(server.label), value]];
       }),
     );
-  perServer('paygate_electrum_up', '1 while the Electrum server is connected.', ({ state }) =>
-    Number(state === 'live'),
-  );
-  perServer(
-    'paygate_electrum_height_blocks',
-    'The newest block that an Electrum server announced.',
-    ({ height }) => height,
-  );
-  perServer(
-    'paygate_electrum_latency_seconds',
-    'Smoothed response time of an Electrum server.',
-    ({ latencyMs }) => latencyMs && latencyMs / 1000,
-  );
-  perServer(
-    'paygate_electrum_doubted',
-    '1 while a connected Electrum server is not trusted.',
-    ({ doubt }) => Number(doubt !== undefined),
-  );
+  }
 }
 
 function watchDatabase(registry: Registry, { records, watcher, ready }: MetricsParts): void {
-  const { database } = records;
+  const { database, catalog } = records;
+  const status = () => watcher.status();
   labelled(
     registry,
     { name: 'paygate_info', help: 'Always 1; the label is the version.', label: 'version' },
     () => [[version, 1]],
   );
-  gauge(registry, 'paygate_ready', '1 while /readyz answers 200.', () => Number(ready().ready));
-  gauge(
-    registry,
-    'paygate_chain_height_blocks',
-    'The newest block that paygate has verified.',
-    () => watcher.status().tipHeight ?? 0,
-  );
-  gauge(
-    registry,
-    'paygate_caught_up',
-    '1 while every address has been compared with the server in use.',
-    () => Number(watcher.status().caughtUp),
-  );
-  gauge(
-    registry,
-    'paygate_dirty_addresses',
-    'Addresses whose history changed and is not processed yet.',
-    () => watcher.status().dirty,
-  );
-  gauge(
-    registry,
-    'paygate_confirmations_held',
-    'Reasons why no payment becomes 2; 0 when all is well.',
-    () => watcher.status().holdReasons.length,
-  );
-  gauge(registry, 'paygate_queued_writes', 'Writes that wait for their commit.', database.queued);
-  gauge(registry, 'paygate_database_bytes', 'Size of the database file.', database.bytes);
-  gauge(
-    registry,
-    'paygate_wal_bytes',
-    'Bytes of the write-ahead log that are not in the database file yet.',
-    database.walBytes,
-  );
-  gauge(
-    registry,
-    'paygate_disk_free_bytes',
-    'Free bytes on the disk of the database.',
-    database.freeBytes,
-  );
+  const issued = () => catalog.wallets().reduce((sum, { nextIndex }) => sum + nextIndex, 0);
+  const addresses =
+    'Addresses that were issued or skipped: the sum of the counters of all wallets.';
+  const caughtUp = '1 while every address has been compared with the server in use.';
+  const dirty = 'Addresses whose history changed and is not processed yet.';
+  const held = 'Reasons why no payment becomes 2; 0 when all is well.';
+  const wal = 'Bytes of the write-ahead log that are not in the database file yet.';
+  gauges(registry, [
+    ['paygate_addresses', addresses, issued],
+    ['paygate_ready', '1 while /readyz answers 200.', () => Number(ready().ready)],
+    [
+      'paygate_chain_height_blocks',
+      'The newest block that paygate has verified.',
+      () => status().tipHeight ?? 0,
+    ],
+    ['paygate_caught_up', caughtUp, () => Number(status().caughtUp)],
+    ['paygate_dirty_addresses', dirty, () => status().dirty],
+    ['paygate_confirmations_held', held, () => status().holdReasons.length],
+    ['paygate_queued_writes', 'Writes that wait for their commit.', database.queued],
+    ['paygate_database_bytes', 'Size of the database file.', database.bytes],
+    ['paygate_wal_bytes', wal, database.walBytes],
+    ['paygate_disk_free_bytes', 'Free bytes on the disk of the database.', database.freeBytes],
+  ]);
 }

@@ -18,7 +18,6 @@ export interface DocsPageParts {
   readonly body: Child;
 }
 
-/** The whole page. */
 export const docsPage = ({ title, contents, body }: DocsPageParts): Markup =>
   htmlDocument({
     title,

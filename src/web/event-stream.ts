@@ -27,7 +27,6 @@ export interface StreamOptions {
   readonly isAllowed?: () => boolean;
   /** What the stream is about. */
   readonly topic?: number;
-  /** The address of the client that reads it. */
   readonly client?: string;
   /**
    * Milliseconds until its page changes by itself; asked at the start and after each event.
@@ -69,7 +68,6 @@ export class EventStreams {
     }
   }
 
-  /** Ends every stream. */
   stop(): void {
     for (const stream of this.#open.keys()) stream.abort();
   }

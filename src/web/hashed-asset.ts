@@ -33,7 +33,6 @@ export const hashedAsset = (
   gzipped: lazy(() => new Uint8Array(gzipSync(text))),
 });
 
-/** The one script of all pages. */
 export const pageScript = hashedAsset('script', 'js', 'text/javascript', script);
 
 /** Serves `/assets/<name>`. */

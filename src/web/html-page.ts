@@ -19,7 +19,6 @@ export const textStyle =
 
 export type Markup = ReturnType<typeof html>;
 
-/** An inline style, and its hash for the content policy. */
 export interface InlineStyle {
   readonly markup: Markup;
   readonly hash: () => string;

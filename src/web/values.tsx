@@ -69,7 +69,6 @@ interface PillProps {
   readonly note?: string | undefined;
 }
 
-/** A state. */
 export const Pill = ({ word: { text, tone }, note }: PillProps) => (
   <>
     <span class={`pill ${tone}`}>{text}</span>

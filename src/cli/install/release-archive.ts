@@ -12,7 +12,6 @@ const blockBytes = 512;
 const maxUnpackedBytes = 512 * 1024 * 1024;
 const maxEntries = 1000;
 
-/** Whether a file begins like gzip. */
 export const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] === 0x8b;
 
 /**
@@ -66,7 +65,6 @@ async function* executableIn(source: AsyncIterable<Buffer>): AsyncGenerator<Buff
 
 const damaged = (): never => throwInvalid('the archive is damaged; download it again');
 
-/** Reads a stream by length. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #buffer: Buffer = Buffer.alloc(0);

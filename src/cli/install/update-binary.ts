@@ -37,7 +37,6 @@ const maxSumsBytes = 64 * 1024;
 const unsignedText =
   'download it too; for an executable that you built yourself, give its checksum with --sha256';
 
-/** What the new file must be. */
 export interface ExpectedFile {
   /** SHA-256 in hexadecimal. */
   readonly sum: string;

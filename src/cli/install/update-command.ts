@@ -310,7 +310,6 @@ async function takeSnapshot(version: string, given: FileOptions): Promise<void> 
 interface Rollback {
   /** The copy that took its place, or could not; undefined if the file was not migrated. */
   readonly copy?: string;
-  /** The path of the newer database now. */
   readonly previous?: string | undefined;
   readonly fault?: string;
 }

@@ -94,7 +94,6 @@ async function serve(config: Config, password: string | undefined): Promise<void
 
 const stopIt = (app: App): Promise<void> => app.stop();
 
-/** Runs the app until a signal stops it. */
 async function run(
   config: Config,
   world: World,

@@ -89,7 +89,6 @@ export const checkSettings = (
   before: StoreSettings | undefined,
 ): void => checkStoreSettings(settings, before, { ownAddresses: world.ownAddresses() });
 
-/** What the operator must do for this Callback URL to work. */
 export const callbackUrlNotes = (callbackUrl: string): string[] => [
   ...(callbackUrl !== '' && isOnion(new URL(callbackUrl).hostname)
     ? [
@@ -100,7 +99,6 @@ export const callbackUrlNotes = (callbackUrl: string): string[] => [
   ...[barNote(callbackUrl)].filter((note) => note !== undefined),
 ];
 
-/** A command's JSON answer with its notes, if there are any. */
 export const withNotes = <T extends object>(answer: T, notes: readonly string[]) => ({
   ...answer,
   ...(notes.length > 0 && { note: notes.join(' ') }),

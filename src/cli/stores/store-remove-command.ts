@@ -15,7 +15,6 @@ import {
 } from '../command.ts';
 import { commandLine } from '../own-program.ts';
 
-/** Makes the JSON answer for a store. */
 type DescribeStore = (records: Records, row: StoreRow) => unknown;
 
 export function removeCommand(detail: DescribeStore): Command {

@@ -1,7 +1,7 @@
 // Words of passwords that attackers try first: those of leaked lists, of this product, and phrases
 // that everybody knows. In small letters, without accents and spaces.
 
-const wordsOf = (text: string): readonly string[] => text.trim().split(/\s+/);
+export const wordsOf = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Words of this product and of what it runs on. */
 export const productWords = wordsOf(`

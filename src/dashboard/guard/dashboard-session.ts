@@ -51,7 +51,6 @@ function setDashboardCookie(
   });
 }
 
-/** The client address, for limits and logs. */
 export const clientOf = ({ context, parts }: PageRequest): string =>
   clientAddressOf(context, parts.proxies);
 
@@ -230,7 +229,6 @@ export async function signOut(request: PageRequest): Promise<void> {
   deleteCookie(request.context, name, { path: '/', secure });
 }
 
-/** The session of a page that needs one. */
 export function signedIn({ session }: PageRequest): Session {
   if (session === undefined) throw new PaygateError('unauthorized', 'Sign in first');
   return session;

@@ -7,7 +7,6 @@ import type { Records } from '../../store/open-records.ts';
 import type { World } from '../../world/world.ts';
 import { createPasswords } from './password.ts';
 
-/** A password and the setting that it comes from. */
 export interface FirstPassword {
   readonly setting: string;
   readonly password: string;

@@ -3,7 +3,7 @@
 // keyboard, dates and repetitions. What is left must have two distinct words, or eight characters.
 // See docs/decisions/056.
 
-import { commonWords, knownPhrases, productWords } from './common-passwords.ts';
+import { commonWords, knownPhrases, productWords, wordsOf } from './common-passwords.ts';
 
 /** Later characters are not searched, because the time grows faster than the length. */
 const maxCheckedLength = 128;
@@ -22,37 +22,17 @@ const minSentenceLength = 12;
 /** Four common words are enough: an attacker tries combinations of up to three. */
 const commonWordPoints = 2;
 
-const sequences: readonly string[] = [
-  'abcdefghijklmnopqrstuvwxyz',
-  '01234567890',
-  // Rows and columns of keyboards, and both hands in turns.
-  'qwertyuiop',
-  'qwertzuiop',
-  'azertyuiop',
-  'asdfghjkl',
-  'qsdfghjklm',
-  'zxcvbnm',
-  'yxcvbnm',
-  'wxcvbn',
-  '1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p',
-  '1qay2wsx3edc4rfv5tgb6zhn7ujm8ik9ol0p',
-  'qazwsxedcrfvtgbyhnujmikolp',
-  'qaywsxedcrfvtgbzhnujmikolp',
-  'zaq12wsxcde34rfvbgt56yhnmju78iklo90p',
-  'yaq12wsxcde34rfvbgt56zhnmju78iklo90p',
-  '1qazxsw23edcvfr45tgbnhy67ujmki89olp0',
-  'qazxswedcvfrtgbnhyujmkiolp',
-  '1q2w3e4r5t6y7u8i9o0p',
-  '1q2w3e4r5t6z7u8i9o0p',
-  'q1w2e3r4t5y6u7i8o9p0',
-  'qawsedrftgyhujikolp',
-  'azsxdcfvgbhnjmkl',
-  'qpwoeirutyalskdjfhgzmxncbv',
-  // Digits of pi and of e, squares.
-  '314159265358979323846264338327950288419716939937510',
-  '2718281828459045235360287471352662497757',
-  '149162536496481100121144169196225',
-];
+/** The alphabet, digits, rows, columns and both hands in turns of keyboards, pi, e, squares. */
+const sequences = wordsOf(`
+  abcdefghijklmnopqrstuvwxyz 01234567890 qwertyuiop qwertzuiop azertyuiop asdfghjkl qsdfghjklm
+  zxcvbnm yxcvbnm wxcvbn 1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p 1qay2wsx3edc4rfv5tgb6zhn7ujm8ik9ol0p
+  qazwsxedcrfvtgbyhnujmikolp qaywsxedcrfvtgbzhnujmikolp zaq12wsxcde34rfvbgt56yhnmju78iklo90p
+  yaq12wsxcde34rfvbgt56zhnmju78iklo90p 1qazxsw23edcvfr45tgbnhy67ujmki89olp0
+  qazxswedcvfrtgbnhyujmkiolp 1q2w3e4r5t6y7u8i9o0p 1q2w3e4r5t6z7u8i9o0p q1w2e3r4t5y6u7i8o9p0
+  qawsedrftgyhujikolp azsxdcfvgbhnjmkl qpwoeirutyalskdjfhgzmxncbv
+  314159265358979323846264338327950288419716939937510
+  2718281828459045235360287471352662497757 149162536496481100121144169196225
+`);
 
 const date =
   /(?<!\d)(?:\d{1,2}[./-]?\d{1,2}[./-]?)?(?:19|20)\d\d(?:[./-]?\d{1,2}[./-]?\d{1,2})?(?!\d)/g;
@@ -61,20 +41,10 @@ const repetition = /(.)\1{2,}|(.{2,}?)\2+/gsu;
 const letter = /[\p{L}\p{M}]/u;
 
 /** Letters for digits and signs, as in `p4$$w0rd`. A 1 stands for i and l, so both become i. */
-const lookalikes: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-  '€': 'e',
-  '|': 'i',
-  l: 'i',
-};
+const lookalikes = new Map(
+  '0o 1i 3e 4a 5s 7t @a $s !i €e |i li'.split(' ').map(([sign = '', read = '']) => [sign, read]),
+);
+
 const shiftedDigits = '!@#$%^&*()';
 
 /** @param names of the stores and hosts; each part of a name counts by itself, too */
@@ -104,7 +74,7 @@ const folded = (text: string): string =>
 const readOf = (text: string): string =>
   text
     .split('')
-    .map((each) => lookalikes[each] ?? each)
+    .map((each) => lookalikes.get(each) ?? each)
     .join('');
 
 const unshifted = (text: string): string =>

@@ -8,7 +8,6 @@ import type { World } from '../../world/world.ts';
 import { base } from '../page.ts';
 
 const tokenBytes = 32;
-/** How long a link is valid. */
 export const signInLinkMinutes = linkMs / minuteMs;
 
 /**

@@ -22,7 +22,6 @@ export interface Transport {
   readonly secure: boolean;
   /** Values of the header Origin that mean our own pages. */
   readonly origins: readonly string[];
-  /** Name of the session cookie. */
   readonly cookieName: string;
   /** Name of the cookie that binds forms of public pages to a browser. */
   readonly visitorCookieName: string;
@@ -32,7 +31,6 @@ export interface TransportOptions {
   readonly proxies: Proxies;
   /** Plain HTTP is allowed in the operator's own network. */
   readonly dashboardPlainHttp?: boolean | undefined;
-  /** The public origin that the operator configured. */
   readonly publicUrl: string | undefined;
 }
 

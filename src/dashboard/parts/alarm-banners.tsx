@@ -2,8 +2,7 @@
 
 import type { StateWord } from '../../domain/order/state-words.ts';
 import type { DatedFinding } from '../../status/finding-history.ts';
-import { type Severity, severityOf } from '../../status/finding-severity.ts';
-import type { FindingCode } from '../../status/findings.ts';
+import { type FindingCode, type Severity, severityOf } from '../../status/finding-severity.ts';
 import { Pill, Time } from '../../web/values.tsx';
 import { base, type PageRequest } from '../page.ts';
 import { Form } from './form-parts.tsx';
@@ -12,7 +11,6 @@ interface Advice {
   readonly text: string;
   /** Below `/dashboard`. */
   readonly path: string;
-  /** Text of the link. */
   readonly link: string;
 }
 
@@ -190,11 +188,6 @@ export const Alarms = ({ request, alarms }: AlarmsProps) =>
     </section>
   );
 
-interface BannerProps {
-  readonly request: PageRequest;
-  readonly alarm: DatedFinding;
-}
-
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 const severityWords: Readonly<Record<Severity, StateWord>> = {
@@ -202,7 +195,7 @@ const severityWords: Readonly<Record<Severity, StateWord>> = {
   warning: { text: 'Warning', tone: 'waiting' },
 };
 
-const Banner = ({ request, alarm }: BannerProps) => {
+const Banner = ({ request, alarm }: { request: PageRequest; alarm: DatedFinding }) => {
   const { code, fact, since, storeId, advice, isWebhook } = alarm;
   const { text, path, link } = (isWebhook && webhookAdvices[code]) || advices[code];
   const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);

@@ -34,13 +34,8 @@ export function worthText(row: PricedPayment, now: number): string | undefined {
 export const worthTexts = ({ worths }: Pick<Received, 'worths'>): string[] =>
   worths.map(({ minor, currency }) => `${formatDecimal(minorText(minor, currency))} ${currency}`);
 
-interface WorthProps {
-  readonly row: PricedPayment;
-  readonly now: number;
-}
-
 /** The amount of a payment, with its worth first if its store has a currency. */
-export const PaymentMoney = ({ row, now }: WorthProps) => {
+export const PaymentMoney = ({ row, now }: { row: PricedPayment; now: number }) => {
   const worth = worthIn(row);
   if (worth !== undefined) {
     return <Money sat={row.valueSat} worth={`${formatDecimal(worth)} ${row.currency}`} />;

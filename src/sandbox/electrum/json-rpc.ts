@@ -1,7 +1,6 @@
 // JSON-RPC 2.0 as Electrum servers use it: one message per line. Pure; it sends nothing.
 // Codes: https://www.jsonrpc.org/specification#error_object; 1 and 2 are ElectrumX's own.
 
-/** Failure of a request, which the response carries as its error. */
 export class RpcError extends Error {
   readonly code: number;
   /** Whether the server closes the connection after the response. */

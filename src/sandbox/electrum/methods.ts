@@ -23,7 +23,6 @@ import {
 } from './params.ts';
 import { isAtLeast, type ProtocolVersion } from './protocol-version.ts';
 
-/** Arguments of a method. */
 interface MethodCall {
   readonly view: ChainView;
   readonly chain: SimulatedChain;
@@ -33,12 +32,10 @@ interface MethodCall {
   readonly subscriptions: Subscriptions;
 }
 
-/** Facts that the server publishes about itself. */
 export interface ServerInfo {
   readonly software: string;
   readonly protocols: readonly [ProtocolVersion, ProtocolVersion];
   readonly banner: string;
-  /** Host of its listener. */
   readonly host: string;
   readonly port: number;
 }

@@ -78,7 +78,6 @@ interface FaultScope {
 
 export type Fault = FaultKind & FaultScope;
 
-/** The active faults. */
 export class Faults {
   readonly #inForce = new Map<object, { readonly fault: Fault; left: number }>();
 
@@ -107,7 +106,6 @@ export class Faults {
     return concerned.map(([, { fault }]) => fault);
   }
 
-  /** Faults that apply to a notification. */
   forNotification(method: string, params: readonly unknown[]): Fault[] {
     return this.#matching(method, params).map(([, { fault }]) => fault);
   }
@@ -131,7 +129,6 @@ export const faultOf = <K extends Fault['kind']>(
 const overLongBytes = 10_000_000;
 const deepLevels = 100_000;
 
-/** The bytes of a garbage response, with its newline. */
 export function garbageLine(as: Garbage, id: unknown): Uint8Array {
   const answer = (result: string, to = JSON.stringify(id)) =>
     Buffer.from(`{"jsonrpc":"2.0","id":${to},"result":${result}}\n`);

@@ -57,7 +57,6 @@ export class SessionOutput {
     this.#flush(false);
   }
 
-  /** Sends everything, then closes. */
   end(): void {
     this.#cancelTimer?.();
     this.#socket.end(this.#takeHeld());

@@ -92,7 +92,6 @@ export class SimulatedServer {
     return this.#faults.inject(fault);
   }
 
-  /** Ends all faults. */
   heal(): void {
     this.#faults.clear();
   }
@@ -102,7 +101,6 @@ export class SimulatedServer {
     for (const session of this.#sessions.values()) session.notify('all');
   }
 
-  /** Open connections. */
   get connections(): number {
     return this.#sessions.size;
   }

@@ -21,7 +21,6 @@ import { isAtLeast, negotiate, type ProtocolVersion } from './protocol-version.t
 import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
 import { SessionOutput, type Timer } from './session-output.ts';
 
-/** Shared by all connections of a server. */
 export interface SessionContext {
   readonly chain: SimulatedChain;
   readonly timer: Timer;

@@ -28,7 +28,6 @@ export const transactionFates: ReadonlyMap<
   ['drop', { fate: 'drop', words: 'are double-spent' }],
 ]);
 
-/** The fields of a form. */
 export type Fields = Readonly<Record<string, string>>;
 
 /** Values of the payments for a requested amount. */

@@ -34,13 +34,11 @@ export interface ChainPageOptions {
   readonly world: Pick<World, 'now' | 'after'>;
   readonly chain: SimulatedChain;
   readonly server: SimulatedServer;
-  /** URL of the demo shop. */
   readonly shopUrl: string;
 }
 
 export interface ChainPage {
   readonly page: ExtraPage;
-  /** Ends an outage of the server. */
   end(): void;
 }
 

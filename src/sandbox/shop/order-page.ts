@@ -11,7 +11,6 @@ import { type ShopOrder, totalOf } from './shop-orders.ts';
 import { table } from './shop-page.ts';
 import { rates } from './simulated-rates.ts';
 
-/** Maximum number of webhooks and callbacks on a page. */
 const shownMessages = 20;
 
 function titleOf({ status, received_sat, missing_sat, excess_sat, late }: Order): string {
@@ -97,7 +96,6 @@ function play(order: ShopOrder, chainUrl: string): Markup {
   </article>`;
 }
 
-/** @param chainUrl the Chain page of the dashboard */
 export const orderPage = (
   order: ShopOrder,
   chainUrl: string,

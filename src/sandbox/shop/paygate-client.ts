@@ -25,7 +25,6 @@ const order = z.object({
 /** An order, as of its `version`. */
 export type Order = z.infer<typeof order>;
 
-/** The body of a webhook. */
 export const event = z.object({
   type: z.string(),
   data: z.object({ order: order.optional() }),

@@ -23,7 +23,6 @@ import { browserFiles } from './static-files.ts';
 export interface SiteOptions {
   readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes' | 'after' | 'schedule' | 'log'>;
   readonly chain: SimulatedChain;
-  /** The Chain page of the dashboard. */
   readonly chainUrl: () => string;
   /** @throws PaygateError unavailable while paygate is starting */
   readonly paygate: () => PaygateClient;
@@ -35,7 +34,6 @@ export interface SiteOptions {
 
 export interface Site {
   readonly fetch: Fetch;
-  /** Ends the streams. */
   end(): void;
 }
 

@@ -30,7 +30,6 @@ export interface ShopOptions {
   readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes'>;
   /** What the box below an order does, by the name of its form. */
   readonly plays: Readonly<Record<string, Play>>;
-  /** URL of the Chain page in the dashboard. */
   readonly chainUrl: () => string;
   /** Called when the page of an order changes. */
   readonly onChange: () => void;

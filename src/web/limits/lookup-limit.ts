@@ -14,19 +14,17 @@ import { clientAddressOf, clientNetworkOf } from './request-origin.ts';
 /** Runs a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
 export type LimitedLookup = <T>(context: Context, path: string, look: () => T) => T;
 
-interface LookupLimitParts {
-  readonly limits: Limits;
-  readonly proxies: Proxies;
-  readonly log: Logger;
-  readonly monotonic: () => number;
-}
-
 export function createLookupLimit({
   limits,
   proxies,
   log,
   monotonic,
-}: LookupLimitParts): LimitedLookup {
+}: {
+  limits: Limits;
+  proxies: Proxies;
+  log: Logger;
+  monotonic: () => number;
+}): LimitedLookup {
   const refusals = createRefusalLog(log, monotonic);
   return (context, path, look) => {
     const client = clientAddressOf(context, proxies);

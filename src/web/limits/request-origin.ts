@@ -61,7 +61,6 @@ export function isSentFrom({ req }: Context, origins: readonly string[]): boolea
 const lastOf = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
 
-/** The address of the peer of our connection. */
 export function socketAddressOf(context: Context): string {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
   return incoming?.socket?.remoteAddress ?? 'unknown';

@@ -66,7 +66,6 @@ function passwordMarkup(request: PageRequest) {
   );
 }
 
-/** The names of what a lost device may have. */
 const devicesOf = (request: PageRequest): string[] => [
   ...(hasAuthenticator(request) ? ['the authenticator app with its recovery codes'] : []),
   ...(hasPasskeys(request) ? ['all passkeys'] : []),

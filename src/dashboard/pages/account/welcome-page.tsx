@@ -97,13 +97,7 @@ export const SetupProgress = ({ request }: { readonly request: PageRequest }) =>
   );
 };
 
-interface StepProps {
-  readonly name: string;
-  readonly done: boolean;
-  readonly children?: Child;
-}
-
-const Step = ({ name, done, children }: StepProps) => (
+const Step = ({ name, done, children }: { name: string; done: boolean; children?: Child }) => (
   <li>
     <h2>
       {name} {done ? <span class="good">✓ done</span> : null}

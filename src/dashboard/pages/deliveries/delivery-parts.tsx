@@ -67,7 +67,6 @@ const lists = [
   ['/events', 'Webhook events'],
 ] as const;
 
-/** The frame of the two lists of the Deliveries section. */
 export const DeliveryList = ({
   title,
   children,
@@ -114,7 +113,6 @@ interface DeliveryPageProps {
   readonly children?: Child;
 }
 
-/** The page of one delivery. */
 export const DeliveryPage = ({
   request,
   name,
@@ -148,7 +146,6 @@ export const DeliveryPage = ({
   </Layout>
 );
 
-/** How far the delivery is. */
 const Progress = ({ row, isSent }: Pick<DeliveryPageProps, 'row' | 'isSent'>) => {
   const { attemptCount, nextAttemptAt, doubt, confirmAt = null } = row;
   const last = responseText(row);

@@ -88,12 +88,7 @@ export const cancelOrderPage: Page = {
   actions: { cancel: (request) => decide(request, 'cancel') },
 };
 
-interface SettledProps {
-  readonly publicId: string;
-  readonly text: string;
-}
-
-const Settled = ({ publicId, text }: SettledProps) => (
+const Settled = ({ publicId, text }: { readonly publicId: string; readonly text: string }) => (
   <p>
     {text} <a href={orderPath(publicId)}>Its page</a>
   </p>

@@ -88,12 +88,7 @@ export const newOrderPage: Page = {
   actions: { take },
 };
 
-interface CurrenciesProps {
-  readonly request: PageRequest;
-  readonly currency: string | null;
-}
-
-const Currencies = ({ request, currency }: CurrenciesProps) => {
+const Currencies = ({ request, currency }: { request: PageRequest; currency: string | null }) => {
   const own = request.parts.prices === undefined ? '' : (currency ?? '');
   return (
     <>

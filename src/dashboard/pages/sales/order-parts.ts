@@ -25,7 +25,6 @@ export function orderIn({ context, parts }: PageRequest): OrderRow {
   return row;
 }
 
-/** An order as its pages show it. */
 export interface OrderProps {
   readonly request: PageRequest;
   readonly record: OrderRecord;
@@ -54,5 +53,4 @@ export const priceText = ({ currency, amountMinor }: Priced): string | undefined
     ? undefined
     : `${formatDecimal(formatMoney(BigInt(amountMinor), currency))} ${currency}`;
 
-/** The same, or the satoshis. */
 export const priceOrSat = (row: Priced): string => priceText(row) ?? formatSat(row.amountSat);

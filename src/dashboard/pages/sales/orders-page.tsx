@@ -112,12 +112,7 @@ export function orderNamed({ parts }: PageRequest, text: string): OrderRow | und
   }
 }
 
-interface OrderTableProps {
-  readonly request: PageRequest;
-  readonly rows: readonly OrderRow[];
-}
-
-const OrderTable = ({ request, rows }: OrderTableProps) => {
+const OrderTable = ({ request, rows }: { request: PageRequest; rows: readonly OrderRow[] }) => {
   const { catalog } = request.parts.records;
   const names = new Map(
     catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),

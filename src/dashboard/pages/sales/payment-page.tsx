@@ -23,7 +23,6 @@ import { deliveryState, responseText } from '../deliveries/delivery-parts.tsx';
 import { orderPath } from './order-parts.ts';
 import { AddressOf, paymentState } from './payments-page.tsx';
 
-/** How many confirmations the timeline lists. */
 const maxConfirmationEvents = 12;
 
 export const paymentPage: Page = {
@@ -221,7 +220,6 @@ function confirmationEvents(records: Records, row: PaymentEntry): TimelineEvent[
   });
 }
 
-/** Why the payment has no callback. */
 function noCallbackReason({ catalog }: Records, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) {
     return 'None: the store of its address is unknown. Mark its order as paid by hand.';

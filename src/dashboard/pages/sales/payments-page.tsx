@@ -131,7 +131,6 @@ const sumsQuery = 'sums';
 
 interface SumsProps {
   readonly request: PageRequest;
-  /** All rows that the query returned. */
   readonly rows: readonly PaymentEntry[];
   readonly filter: AccountFilter;
   /** No other payment matches. */
@@ -164,7 +163,6 @@ function SumText({ sums }: { readonly sums: AccountSums }) {
   );
 }
 
-/** The files of all payments of the filter. */
 function Exports({ request }: { readonly request: PageRequest }) {
   const stores = request.parts.records.catalog.stores({ archived: true });
   const file = (change: Readonly<Record<string, string>>, text: string) => (
@@ -288,7 +286,6 @@ interface AddressOfProps {
   readonly name: string;
 }
 
-/** An address, with a link to its page. */
 export const AddressOf = ({ address, id, name }: AddressOfProps) => (
   <>
     <Copyable id="address" name={name}>

@@ -50,7 +50,6 @@ function ratesMarkup(request: PageRequest) {
   );
 }
 
-/** The currency of the first store that has one. */
 const firstCurrency = ({ parts }: PageRequest): string =>
   parts.records.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
 

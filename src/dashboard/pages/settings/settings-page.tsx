@@ -6,7 +6,6 @@ import { Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { Facts, Layout } from '../../parts/layout.tsx';
 
-/** The pages below this one, each with what it has. */
 const sections = [
   ['account', 'Account', 'password, passkeys, authenticator app, sessions'],
   ['rates', 'Rates', 'the last price of each source'],
