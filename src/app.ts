@@ -2,9 +2,13 @@
 // bottom up and starts it. `paygate serve` and the tests run the same app; the tests bring a World
 // whose clock they move.
 
+import {
+  type AddressRequestOptions,
+  createAddressIssuer,
+} from './api/addresses/address-requests.ts';
 import type { ApiOptions } from './api/api-parts.ts';
 import { createHttpApp } from './api/http-app.ts';
-import { createPaymentTaker, type PaymentTakerOptions } from './api/orders/new-order.ts';
+import { createPaymentTaker } from './api/orders/new-order.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { type Checkout, createCheckout } from './checkout/checkout.tsx';
 import { apiSettings, type Config } from './config.ts';
@@ -377,15 +381,18 @@ function buildPages(
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
   });
-  const publicUrl = publicUrlOf(config);
-  const { refuseGap, walletGap } = config;
-  const common = { records, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
-  const feed = createChangeFeed(records);
-  const issuing: PaymentTakerOptions = {
-    ...common,
+  const common = {
     ...clocksOf(world),
-    refuseGap,
-    randomBytes: (length) => world.randomBytes(length),
+    ...apiSettings(config),
+    records,
+    prices,
+    publicUrl: publicUrlOf(config),
+    checkIssuing: guard.check,
+    limitVisit: createVisitLimit(config.trustedProxy, () => world.monotonic()),
+  };
+  const feed = createChangeFeed(records);
+  const issuing: AddressRequestOptions = {
+    ...common,
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
     scanFault() {
@@ -394,11 +401,21 @@ function buildPages(
     },
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   };
-  const proxies = config.trustedProxy;
-  const limitVisit = createVisitLimit(proxies, () => world.monotonic());
+  const api: ApiOptions = {
+    ...common,
+    untrustedProxies,
+    log: world.log,
+    reader: watcher.reader,
+    after: (delayMs, run) => world.after(delayMs, run),
+    surroundings: callbackSender,
+    randomBytes: (length) => world.randomBytes(length),
+    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
+    issue: createAddressIssuer(issuing),
+  };
   const dashboard = createDashboard({
     ...common,
     world,
+    health,
     feed,
     findingHistory,
     requestedBackups,
@@ -406,33 +423,18 @@ function buildPages(
     notifier,
     clockFault: () => clock.fault(),
     callbackSender,
-    proxies,
-    limitVisit,
     dashboardPlainHttp: config.dashboardPlainHttp,
-    takePayment: createPaymentTaker(issuing),
+    takePayment: createPaymentTaker(api),
     askApi: (asked, env) => fetch(asked, env),
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({ ...common, ...issuing, world, proxies, limitVisit });
-  const api: ApiOptions = {
-    ...common,
-    ...issuing,
-    ...clocksOf(world),
-    ...apiSettings(config),
-    untrustedProxies,
-    log: world.log,
-    reader: watcher.reader,
-    after: (delayMs, run) => world.after(delayMs, run),
-    surroundings: callbackSender,
-    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
-  };
+  const checkout = createCheckout({ ...common, ...issuing, world });
   const fetch = createHttpApp({
     ...api,
-    publicUrl,
+    ...common,
     health,
     feed,
     ready,
-    limitVisit,
     greenfield: createGreenfield(api),
     pages: dashboard.app,
     checkout: checkout.app,

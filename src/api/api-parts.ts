@@ -1,10 +1,15 @@
 // What the composition root gives to the API.
 
-import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Proxies } from '../domain/access/client-address.ts';
 import type { CallbackSender } from '../domain/delivery/callback-url-policy.ts';
+import type { LatePolicy } from '../domain/order/order.ts';
+import type { OrderInput } from '../domain/order/order-input.ts';
+import type { StoreQuery } from '../domain/store/store-choice.ts';
 import type { Prices } from '../price/prices.ts';
+import type { Key } from '../store/access/api-keys.ts';
 import type { Records } from '../store/open-records.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
+import type { InvoiceTexts } from '../store/orders/orders.ts';
 import type { IssuedAddress } from '../store/wallets/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/limits/request-limits.ts';
@@ -42,12 +47,35 @@ export interface ApiOptions {
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
-  /** Why the last attempt to scan a wallet failed; undefined when it did not. */
-  readonly scanFault: () => string | undefined;
-  /** To call after the commit that issued an address. */
-  readonly onIssued: (issued: IssuedAddress) => void;
-  /** Whether all addresses were compared with a server. Only then an empty history is a fact. */
-  readonly isCaughtUp: () => boolean;
-  /** Whether a server notified a history of this script that is not processed: it may be paid. */
-  readonly isPending: (scripthash: Scripthash) => boolean;
+  readonly issue: IssueAddress;
 }
+
+export interface AddressRequest {
+  readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
+  readonly target: StoreQuery;
+  /** Asks for the store's last address again, while it is unpaid. */
+  readonly reset: boolean;
+  /** Requests of a store with the same key get the same address. */
+  readonly idempotencyKey: string | undefined;
+  /** Made on the new address, in the same write. */
+  readonly order?: OrderDraft;
+}
+
+/** A new order that is complete but for its store, its address and the time of the write. */
+export interface OrderDraft {
+  readonly publicId: string;
+  readonly input: OrderInput;
+  /** See `NewOrder`. */
+  readonly rateCents: number | null;
+  readonly latePolicy: LatePolicy;
+  /** SHA-256 of the request's body. */
+  readonly bodyHash: Buffer;
+  readonly invoice?: InvoiceTexts | undefined;
+}
+
+export interface Issued {
+  readonly address: IssuedAddress;
+  readonly order: OrderRow | undefined;
+}
+
+export type IssueAddress = (request: AddressRequest) => Promise<Issued>;

@@ -8,7 +8,6 @@ import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
 import type { RefusalLog } from '../web/limits/refused-requests.ts';
 import type { Limits } from '../web/limits/request-limits.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
-import { createAddressIssuer } from './addresses/address-requests.ts';
 import { balanceOperations } from './addresses/balance.ts';
 import { createTargets } from './addresses/balance-targets.ts';
 import { labelOperations } from './addresses/label-operations.ts';
@@ -29,13 +28,12 @@ import { catalogOperations } from './store-list.ts';
 
 export function operationsOf(options: ApiOptions): readonly Operation[] {
   const targets = createTargets(options);
-  const issue = createAddressIssuer(options);
   return [
-    ...orderOperations(options, issue),
+    ...orderOperations(options),
     ...labelOperations(options),
     ...linkOperations(options),
     ...eventOperations(options),
-    newAddress(issue),
+    newAddress(options),
     merchantTx(options),
     ...balanceOperations(options, targets),
     txDetail(options),

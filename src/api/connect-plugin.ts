@@ -145,21 +145,17 @@ const addStore = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     body: newFields,
     answer: storeData,
-    async run({ key, body, context }) {
-      if (key.storeId !== null) {
+    async run({ body, ...writer }) {
+      if (writer.key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
       const { http_callback, name = URL.parse(http_callback)?.host ?? '' } = body;
-      return write(
-        options,
-        { key, context },
-        {
-          action: 'store.add',
-          detail: { name, http_callback },
-          apply: (tx) =>
-            storeAt(options, http_callback) ?? addNew(options, tx, { name, http_callback }),
-        },
-      );
+      const detail = { name, http_callback };
+      return write(options, writer, {
+        action: 'store.add',
+        detail,
+        apply: (tx) => storeAt(options, http_callback) ?? addNew(options, tx, detail),
+      });
     },
   });
 
@@ -187,19 +183,15 @@ const removeStore = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     params,
     answer: storeData,
-    run: ({ key, params, context }) =>
-      write(
-        options,
-        { key, context },
-        {
-          action: 'store.remove',
-          detail: {},
-          apply: (tx) => {
-            const { id } = storeOf(options.records, key, params.id);
-            return options.records.catalog.archiveStore(tx, options.now(), id, false);
-          },
+    run: ({ params, ...writer }) =>
+      write(options, writer, {
+        action: 'store.remove',
+        detail: {},
+        apply: (tx) => {
+          const { id } = storeOf(options.records, writer.key, params.id);
+          return options.records.catalog.archiveStore(tx, options.now(), id, false);
         },
-      ),
+      }),
   });
 
 const attachWallet = (options: ApiOptions): Operation =>
@@ -213,20 +205,16 @@ const attachWallet = (options: ApiOptions): Operation =>
     params,
     body: z.object({ wallet_id: id }),
     answer: storeData,
-    run: ({ key, params, body, context }) =>
-      write(
-        options,
-        { key, context },
-        {
-          action: 'store.attach',
-          detail: body,
-          apply: (tx) => {
-            const { id: storeId } = storeOf(options.records, key, params.id);
-            const { id: walletId } = walletOf(options.records, key, body.wallet_id);
-            return options.records.catalog.changeStore(tx, storeId, { walletId });
-          },
+    run: ({ params, body, ...writer }) =>
+      write(options, writer, {
+        action: 'store.attach',
+        detail: body,
+        apply: (tx) => {
+          const { id: storeId } = storeOf(options.records, writer.key, params.id);
+          const { id: walletId } = walletOf(options.records, writer.key, body.wallet_id);
+          return options.records.catalog.changeStore(tx, storeId, { walletId });
         },
-      ),
+      }),
   });
 
 const detachWallet = (options: ApiOptions): Operation =>
@@ -239,22 +227,18 @@ const detachWallet = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     params: params.extend({ wid: id }),
     answer: storeData,
-    run: ({ key, params, context }) =>
-      write(
-        options,
-        { key, context },
-        {
-          action: 'store.detach',
-          detail: { wallet_id: params.wid },
-          apply: (tx) => {
-            const { id: storeId, walletId } = storeOf(options.records, key, params.id);
-            if (walletId !== params.wid) {
-              throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
-            }
-            return options.records.catalog.changeStore(tx, storeId, { walletId: null });
-          },
+    run: ({ params, ...writer }) =>
+      write(options, writer, {
+        action: 'store.detach',
+        detail: { wallet_id: params.wid },
+        apply: (tx) => {
+          const { id: storeId, walletId } = storeOf(options.records, writer.key, params.id);
+          if (walletId !== params.wid) {
+            throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
+          }
+          return options.records.catalog.changeStore(tx, storeId, { walletId: null });
         },
-      ),
+      }),
   });
 
 const updateCallback = (options: ApiOptions): Operation =>
@@ -267,8 +251,9 @@ const updateCallback = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     body: z.object({ callback, xpub: z.string() }),
     answer: storeData,
-    async run({ key, body, context }) {
+    async run({ body, ...writer }) {
       const { records } = options;
+      const { key } = writer;
       const wallets = walletsNamed(records, key, body.xpub.trim()).map(({ id }) => id);
       const users = storesOf(records, key).filter(
         ({ walletId }) => walletId !== null && wallets.includes(walletId),
@@ -279,7 +264,7 @@ const updateCallback = (options: ApiOptions): Operation =>
         const names = users.map(({ id, name }) => `${id} ${JSON.stringify(name)}`).join(', ');
         throw new PaygateError('invalid', `Several stores use this xpub: change one of ${names}`);
       }
-      return changeStore(options, { key, context }, only.id, { http_callback: body.callback });
+      return changeStore(options, writer, only.id, { http_callback: body.callback });
     },
   });
 

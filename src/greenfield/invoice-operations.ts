@@ -2,7 +2,6 @@
 
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { createAddressIssuer } from '../api/addresses/address-requests.ts';
 import { operation } from '../api/operation.ts';
 import { newOrder, rateFor } from '../api/orders/new-order.ts';
 import { decide } from '../api/orders/order-operations.ts';
@@ -147,7 +146,6 @@ const storeReturnUrl = ({ records }: RouteOptions, { storeId }: OrderRow): strin
   records.catalog.store(storeId).returnUrl;
 
 function createInvoice(options: RouteOptions) {
-  const issue = createAddressIssuer(options);
   /** Requests for one sale, so that two clicks at the same time have one order. */
   const underWay = new Map<string, Promise<unknown>>();
 
@@ -159,7 +157,7 @@ function createInvoice(options: RouteOptions) {
     if (before !== undefined) return renew(options, before, read(before.publicId), invoice);
     const texts = { invoice, invoiceMetadata: asked.metadata };
     const request = { key, target: {}, idempotencyKey: undefined, publicId, invoice: texts };
-    return newOrder(options, issue, request, asked.body).catch(renamed);
+    return newOrder(options, request, asked.body).catch(renamed);
   }
 
   return operation({

@@ -4,63 +4,33 @@
 // so that no other request of the write shares it.
 
 import { containsPrivateMaterial } from '../../bitcoin/private-material.ts';
-import type { LatePolicy } from '../../domain/order/order.ts';
-import type { OrderInput } from '../../domain/order/order-input.ts';
 import { orderExpiryOf } from '../../domain/order/quote.ts';
-import type { StoreQuery } from '../../domain/store/store-choice.ts';
 import { addUnknownCallbackUrl, stillUnknown } from '../../domain/store/unknown-callback-url.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { lazy } from '../../lib/lazy.ts';
-import type { Key } from '../../store/access/api-keys.ts';
 import type { Tx } from '../../store/db/writer.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
-import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
-import type { ApiOptions } from '../api-parts.ts';
+import type { IsPending } from '../../store/wallets/addresses.ts';
+import type { AddressRequest, IssueAddress, Issued, OrderDraft } from '../api-parts.ts';
 import { type Place, placeOf } from '../chosen-store.ts';
 
-export interface AddressRequest {
-  readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
-  readonly target: StoreQuery;
-  /** Asks for the store's last address again, while it is unpaid. */
-  readonly reset: boolean;
-  /** Requests of a store with the same key get the same address. */
-  readonly idempotencyKey: string | undefined;
-  /** Made on the new address, in the same write. */
-  readonly order?: OrderDraft;
+export interface AddressRequestOptions {
+  readonly records: Records;
+  readonly now: () => number;
+  /** Throws when no address may be issued now. */
+  readonly checkIssuing: () => void;
+  /** Why the last attempt to scan a wallet failed; undefined when it did not. */
+  readonly scanFault: () => string | undefined;
+  /** Whether all addresses were compared with a server. Only then an empty history is a fact. */
+  readonly isCaughtUp: () => boolean;
+  readonly isPending: IsPending;
+  /** Unpaid addresses in a row after which the next one is refused; undefined: never refused. */
+  readonly refuseGap: number | undefined;
+  /** To call after the commit that issued an address. */
+  readonly onIssued: (issued: IssuedAddress) => void;
 }
-
-/** A new order that is complete but for its store, its address and the time of the write. */
-export interface OrderDraft {
-  readonly publicId: string;
-  readonly input: OrderInput;
-  /** See `NewOrder`. */
-  readonly rateCents: number | null;
-  readonly latePolicy: LatePolicy;
-  /** SHA-256 of the request's body. */
-  readonly bodyHash: Buffer;
-  readonly invoice?: InvoiceTexts | undefined;
-}
-
-export interface Issued {
-  readonly address: IssuedAddress;
-  readonly order: OrderRow | undefined;
-}
-
-export type IssueAddress = (request: AddressRequest) => Promise<Issued>;
-
-export type AddressRequestOptions = Pick<
-  ApiOptions,
-  | 'records'
-  | 'now'
-  | 'checkIssuing'
-  | 'scanFault'
-  | 'isCaughtUp'
-  | 'isPending'
-  | 'refuseGap'
-  | 'onIssued'
->;
 
 /** Requests of one write, which blocks the event loop. */
 const maxBatchRequests = 100;
@@ -74,7 +44,8 @@ interface Batch {
 
 /**
  * Returns what issues an address; it resolves when the address and its order are on the disk.
- * It throws a PaygateError when no address may be issued.
+ * It throws a PaygateError when no address may be issued. One serves all, so that requests of the
+ * API, the dashboard and plugins share a write.
  */
 export function createAddressIssuer(options: AddressRequestOptions): IssueAddress {
   let batch: Batch | undefined;

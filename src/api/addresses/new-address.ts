@@ -2,10 +2,10 @@
 
 import * as z from 'zod';
 import { unixSeconds } from '../../lib/time-units.ts';
+import type { ApiOptions } from '../api-parts.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from '../idempotency-key.ts';
 import { type Operation, operation } from '../operation.ts';
 import { bitcoin, unixTime } from '../shared-schemas.ts';
-import type { IssueAddress } from './address-requests.ts';
 
 const query = z.object({
   match_callback: z
@@ -31,7 +31,7 @@ const answer = z
   })
   .meta({ id: 'NewAddress' });
 
-export const newAddress = (issue: IssueAddress): Operation =>
+export const newAddress = ({ issue }: Pick<ApiOptions, 'issue'>): Operation =>
   operation({
     tag: 'Addresses',
     methods: ['GET', 'POST'],

@@ -10,20 +10,14 @@ import { throwInvalid } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import type { InvoiceTexts } from '../../store/orders/orders.ts';
-import {
-  type AddressRequestOptions,
-  answeredBefore,
-  createAddressIssuer,
-  type IssueAddress,
-  type Issued,
-} from '../addresses/address-requests.ts';
-import type { ApiOptions } from '../api-parts.ts';
+import { answeredBefore } from '../addresses/address-requests.ts';
+import type { ApiOptions, Issued } from '../api-parts.ts';
 import { placeOf } from '../chosen-store.ts';
 import { bodyHashOf } from '../idempotency-key.ts';
 
 export type NewOrderOptions = Pick<
   ApiOptions,
-  'records' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing'
+  'records' | 'now' | 'prices' | 'randomBytes' | 'issue'
 >;
 
 export interface OrderRequest {
@@ -39,7 +33,6 @@ export interface OrderRequest {
 /** @throws PaygateError; BodyProblems with each problem of the body */
 export async function newOrder(
   options: NewOrderOptions,
-  issue: IssueAddress,
   request: OrderRequest,
   body: OrderBody,
 ): Promise<OrderRow> {
@@ -55,7 +48,7 @@ export async function newOrder(
   const { price } = input;
   const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
   checkOrderSat(satoshisOf(price, rateCents));
-  const issued = await issue({
+  const issued = await options.issue({
     key,
     idempotencyKey,
     target: { id: storeId },
@@ -106,13 +99,8 @@ export interface TakenPayment {
   readonly body: OrderBody;
 }
 
-export type PaymentTakerOptions = NewOrderOptions & AddressRequestOptions;
-
 /** Returns what makes the orders of the dashboard, by the rules of the API. */
-export function createPaymentTaker(
-  options: PaymentTakerOptions,
-): (taken: TakenPayment) => Promise<OrderRow> {
-  const issue = createAddressIssuer(options);
-  return ({ storeId, idempotencyKey, body }) =>
-    newOrder(options, issue, { key: operator, target: { id: storeId }, idempotencyKey }, body);
-}
+export const createPaymentTaker =
+  (options: NewOrderOptions) =>
+  ({ storeId, idempotencyKey, body }: TakenPayment): Promise<OrderRow> =>
+    newOrder(options, { key: operator, target: { id: storeId }, idempotencyKey }, body);

@@ -10,7 +10,6 @@ import type { Key } from '../../store/access/api-keys.ts';
 import type { Tx } from '../../store/db/writer.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import { clientAddressOf } from '../../web/limits/request-origin.ts';
-import type { IssueAddress } from '../addresses/address-requests.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from '../idempotency-key.ts';
 import { type ListPlace, listed, listQuery } from '../listed.ts';
@@ -26,10 +25,10 @@ import {
   orderQuery,
 } from './order-schemas.ts';
 
-export type OrderOptions = NewOrderOptions & Pick<ApiOptions, 'proxies'>;
+export type OrderOptions = NewOrderOptions & Pick<ApiOptions, 'proxies' | 'checkIssuing'>;
 
-export const orderOperations = (options: OrderOptions, issue: IssueAddress): Operation[] => [
-  createOrder(options, issue),
+export const orderOperations = (options: OrderOptions): Operation[] => [
+  createOrder(options),
   listOrders(options),
   getOrder(options),
   quoteOrder(options),
@@ -42,7 +41,7 @@ function shown({ records, now }: OrderOptions, row: OrderRow) {
   return { ...order, payments: [...payments] };
 }
 
-const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
+const createOrder = (options: OrderOptions): Operation =>
   operation({
     tag: 'Orders',
     name: 'createOrder',
@@ -60,7 +59,7 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
     async run({ body, key, context }) {
       const idempotencyKey = idempotencyKeyOf(context);
       const target = { id: body.store_id ?? undefined };
-      return shown(options, await newOrder(options, issue, { key, target, idempotencyKey }, body));
+      return shown(options, await newOrder(options, { key, target, idempotencyKey }, body));
     },
   });
 
