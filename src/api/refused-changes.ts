@@ -14,30 +14,28 @@ import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, keyOf } from './authentication.ts';
 import type { KeyedOperation } from './operation.ts';
 
-export interface RefusedChanges {
-  /**
-   * Resolves when it is stored. Never rejects.
-   * @param isLogged whether the log has it already
-   */
-  note(
-    operation: KeyedOperation,
-    context: Context,
-    error: unknown,
-    isLogged: boolean,
-  ): Promise<void>;
-}
+export type RefusedChanges = ReturnType<typeof createRefusedChanges>;
 
 const maxReasonLength = 400;
 
 export function createRefusedChanges(
   parts: AuthParts & Pick<ApiOptions, 'records' | 'log' | 'monotonic'>,
-): RefusedChanges {
+) {
   const { records, now, log, proxies } = parts;
   // Limits of their own, so that refusals while no window was open use up none of them.
   const logged = createRefusalLog(log, parts.monotonic);
   const unlogged = createRefusalLog({ ...log, warn: () => {} }, parts.monotonic);
   return {
-    async note({ path }, context, error, isLogged) {
+    /**
+     * Resolves when it is stored. Never rejects.
+     * @param isLogged whether the log has it already
+     */
+    async note(
+      { path }: KeyedOperation,
+      context: Context,
+      error: unknown,
+      isLogged: boolean,
+    ): Promise<void> {
       const key = keyOf(parts, context);
       const isRefusal = error instanceof PaygateError && httpStatusOf(error) < 500;
       if (key === undefined || !isRefusal) return;

@@ -11,18 +11,7 @@ export type ConnectionHooks = Required<Pick<HttpTarget, 'resolver' | 'onConnecte
 
 export type Destination = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs' | 'proxy'>;
 
-export interface CallbackConnections {
-  /** A new connection. It dials with its first request. */
-  open(destination: Destination, hooks: ConnectionHooks): CallbackConnection;
-  hasIdle(destination: Destination): boolean;
-  /** Takes an idle connection to an address that the caller may dial; undefined without one. */
-  takeIdle(
-    destination: Destination,
-    hooks: ConnectionHooks,
-    mayDial: (address: string) => boolean,
-  ): CallbackConnection | undefined;
-  putBack(destination: Destination, connection: CallbackConnection): void;
-}
+export type CallbackConnections = ReturnType<typeof createCallbackConnections>;
 
 /** An idle connection is closed after this time. Most servers wait 5 s and more. */
 /** See docs/decisions/013. */
@@ -54,7 +43,7 @@ export class CallbackConnection {
   }
 }
 
-export function createCallbackConnections(world: Pick<World, 'http'>): CallbackConnections {
+export function createCallbackConnections(world: Pick<World, 'http'>) {
   const idle = new Map<string, CallbackConnection[]>();
   let count = 0;
 
@@ -68,9 +57,16 @@ export function createCallbackConnections(world: Pick<World, 'http'>): CallbackC
   }
 
   return {
-    open: (destination, hooks) => new CallbackConnection(world, destination, hooks),
-    hasIdle: (destination) => idle.has(keyOf(destination)),
-    takeIdle(destination, hooks, mayDial) {
+    /** A new connection. It dials with its first request. */
+    open: (destination: Destination, hooks: ConnectionHooks): CallbackConnection =>
+      new CallbackConnection(world, destination, hooks),
+    hasIdle: (destination: Destination): boolean => idle.has(keyOf(destination)),
+    /** Takes an idle connection to an address that the caller may dial; undefined without one. */
+    takeIdle(
+      destination: Destination,
+      hooks: ConnectionHooks,
+      mayDial: (address: string) => boolean,
+    ): CallbackConnection | undefined {
       const key = keyOf(destination);
       // The most recently used connection is the least likely to be closed by the server now.
       const connection = idle
@@ -82,7 +78,7 @@ export function createCallbackConnections(world: Pick<World, 'http'>): CallbackC
       connection.hooks = hooks;
       return connection;
     },
-    putBack(destination, connection) {
+    putBack(destination: Destination, connection: CallbackConnection): void {
       const key = keyOf(destination);
       if (count >= maxIdle) return void connection.client.destroy();
       const connections = idle.get(key) ?? [];

@@ -74,20 +74,7 @@ export interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Sender {
-  /**
-   * Makes one attempt. Whatever the shop's server does is an outcome, not an error.
-   * Rejects with the signal's reason if the signal aborted.
-   */
-  send(callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt>;
-  /** Makes one attempt to send an event to a webhook, as `send` does. */
-  post(event: OutgoingEvent, signal: AbortSignal): Promise<Attempt>;
-  /**
-   * Sends a request that is not a callback to a host, under the same rules. It is unsigned and has
-   * no query of a store. Rejects as `send` does.
-   */
-  probe(request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult>;
-}
+export type Sender = ReturnType<typeof createSender>;
 
 export interface ProbeRequest extends TargetPolicy {
   /** Only its scheme, host and port are used. */
@@ -122,7 +109,7 @@ interface SenderParts extends RequestParts {
   readonly secretKey: SecretKeyOf;
 }
 
-export function createSender(world: World, options: SenderOptions): Sender {
+export function createSender(world: World, options: SenderOptions) {
   const parts: SenderParts = {
     world,
     options,
@@ -136,9 +123,21 @@ export function createSender(world: World, options: SenderOptions): Sender {
     return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
   }
   return {
-    send: (callback, signal) => timed(() => attempt(parts, callbackExchange(callback), signal)),
-    post: (event, signal) => timed(() => attempt(parts, eventExchange(event), signal)),
-    probe: (request, signal) => probe(parts, request, signal),
+    /**
+     * Makes one attempt. Whatever the shop's server does is an outcome, not an error.
+     * Rejects with the signal's reason if the signal aborted.
+     */
+    send: (callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt> =>
+      timed(() => attempt(parts, callbackExchange(callback), signal)),
+    /** Makes one attempt to send an event to a webhook, as `send` does. */
+    post: (event: OutgoingEvent, signal: AbortSignal): Promise<Attempt> =>
+      timed(() => attempt(parts, eventExchange(event), signal)),
+    /**
+     * Sends a request that is not a callback to a host, under the same rules. It is unsigned and has
+     * no query of a store. Rejects as `send` does.
+     */
+    probe: (request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> =>
+      probe(parts, request, signal),
   };
 }
 

@@ -327,30 +327,20 @@ interface Announcement {
  * Statuses that the watched server announced without showing their history yet. It announces each
  * status once: a history that is older than the announcement would hide the rest for ever.
  */
-export interface Announcements {
-  announced(scripthash: Scripthash, status: Status): void;
-  /**
-   * The status of a history that the server showed; another than the announced one is checked
-   * again.
-   */
-  shown(scripthash: Scripthash, status: Status): void;
-  /** Announced, and not shown yet. */
-  has(scripthash: Scripthash): boolean;
-  /** The session has ended: the next one announces anew. */
-  clear(): void;
-}
+export type Announcements = ReturnType<typeof createAnnouncements>;
 
 /** @param recheck called after a minute for a status that was announced and not shown */
-export function createAnnouncements(
-  world: World,
-  recheck: (scripthash: Scripthash) => void,
-): Announcements {
+export function createAnnouncements(world: World, recheck: (scripthash: Scripthash) => void) {
   const announcements = new Map<Scripthash, Announcement>();
   return {
-    announced(scripthash, status) {
+    announced(scripthash: Scripthash, status: Status): void {
       announcements.set(scripthash, { status, checks: 0 });
     },
-    shown(scripthash, status) {
+    /**
+     * The status of a history that the server showed; another than the announced one is checked
+     * again.
+     */
+    shown(scripthash: Scripthash, status: Status): void {
       const announcement = announcements.get(scripthash);
       if (announcement === undefined) return;
       announcement.checks += 1;
@@ -362,8 +352,10 @@ export function createAnnouncements(
         if (announcements.get(scripthash) === announcement) recheck(scripthash);
       });
     },
-    has: (scripthash) => announcements.has(scripthash),
-    clear() {
+    /** Announced, and not shown yet. */
+    has: (scripthash: Scripthash): boolean => announcements.has(scripthash),
+    /** The session has ended: the next one announces anew. */
+    clear(): void {
       announcements.clear();
     },
   };

@@ -14,15 +14,10 @@ export const maxStartMs = 30_000;
 /** How long no hold begins after the last one. */
 export const minRestMs = 1_000;
 
-export interface Backlog {
-  count(scripts: number): void;
-  /** Our chain reaches a server's tip. */
-  tipKnown(): void;
-  isHolding(): boolean;
-}
+export type Backlog = ReturnType<typeof createBacklog>;
 
 /** @param onOver called when deliveries may go on */
-export function createBacklog(world: World, onOver: () => void): Backlog {
+export function createBacklog(world: World, onOver: () => void) {
   let isDeep = false;
   let isHolding = false;
   let hasTip = false;
@@ -45,17 +40,18 @@ export function createBacklog(world: World, onOver: () => void): Backlog {
   }
 
   return {
-    count(scripts) {
+    count(scripts: number): void {
       if (scripts > minBacklog === isDeep) return;
       isDeep = !isDeep;
       if (isDeep) begin();
       else end();
     },
-    tipKnown() {
+    /** Our chain reaches a server's tip. */
+    tipKnown(): void {
       if (hasTip) return;
       hasTip = true;
       onOver();
     },
-    isHolding: () => isHolding || (!hasTip && world.monotonic() < startUntil),
+    isHolding: (): boolean => isHolding || (!hasTip && world.monotonic() < startUntil),
   };
 }

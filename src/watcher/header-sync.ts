@@ -26,16 +26,7 @@ import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
 import { checkpointOf, ServerLie } from './proof/proofs.ts';
 
-export interface HeaderSync {
-  /** Follows a server to the tip that it announced, or to a newer one since. @throws ServerLie */
-  sync(session: Session, announced: HeaderTip): Promise<void>;
-  /** Makes a sync that has not begun follow this tip instead; false when there is none. */
-  replacePending(session: Session, announced: HeaderTip): boolean;
-  /** Resolves when the syncs with this server have ended; undefined when none is under way. */
-  underWay(session: Session): Promise<void> | undefined;
-  /** Since when one is under way, monotonic; undefined when none is. */
-  syncingSince(session: Session): number | undefined;
-}
+export type HeaderSync = ReturnType<typeof createSyncQueues>;
 
 export interface HeaderSyncOptions {
   readonly world: World;
@@ -152,10 +143,11 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
 function createSyncQueues(
   world: World,
   follow: (session: Session, announced: HeaderTip) => Promise<void>,
-): HeaderSync {
+) {
   const servers = new WeakMap<Session, ServerSyncs>();
   return {
-    sync(session, announced) {
+    /** Follows a server to the tip that it announced, or to a newer one since. @throws ServerLie */
+    sync(session: Session, announced: HeaderTip): Promise<void> {
       const syncs = servers.get(session) ?? {
         queue: new SerialQueue(),
         next: undefined,
@@ -179,16 +171,19 @@ function createSyncQueues(
       syncs.next = { announced, done };
       return done;
     },
-    replacePending(session, announced) {
+    /** Makes a sync that has not begun follow this tip instead; false when there is none. */
+    replacePending(session: Session, announced: HeaderTip): boolean {
       const next = servers.get(session)?.next;
       if (next !== undefined) next.announced = announced;
       return next !== undefined;
     },
-    underWay(session) {
+    /** Resolves when the syncs with this server have ended; undefined when none is under way. */
+    underWay(session: Session): Promise<void> | undefined {
       const syncs = servers.get(session);
       return syncs === undefined || syncs.queue.size === 0 ? undefined : syncs.queue.settled();
     },
-    syncingSince: (session) => servers.get(session)?.since,
+    /** Since when one is under way, monotonic; undefined when none is. */
+    syncingSince: (session: Session): number | undefined => servers.get(session)?.since,
   };
 }
 

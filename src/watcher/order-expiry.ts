@@ -28,12 +28,7 @@ export interface OrderExpiryParts {
   readonly queue: Pick<WorkQueue, 'isPending' | 'add'>;
 }
 
-export interface OrderExpiry {
-  /** Begins to expire what is due, unless the tick before is at work. Called each second. */
-  tick(): void;
-  /** Reviews orders with money that has been in no block for a day. Called each minute. */
-  reviewUnmined(): void;
-}
+export type OrderExpiry = ReturnType<typeof createOrderExpiry>;
 
 /** Orders that change in one commit. */
 const maxAtOnce = 200;
@@ -45,7 +40,7 @@ const all = (write: () => Promise<number>) => async (): Promise<void> => {
   while ((await write()) === maxAtOnce);
 };
 
-export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
+export function createOrderExpiry(parts: OrderExpiryParts) {
   const { world, clock = trustedClock, records, tasks, servers, interruption, queue } = parts;
   const { database, orders } = records;
   /** Scripts of due orders that every other connected server was asked for. */
@@ -114,12 +109,14 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
   }
 
   return {
-    tick() {
+    /** Begins to expire what is due, unless the tick before is at work. Called each second. */
+    tick(): void {
       if (isAtWork || !isWatching()) return;
       if (due(1).length > 0) tasks.run(() => atWork(expireDue));
       else if (orders.unexpired(world.now(), 1).length > 0) tasks.run(() => atWork(all(reopen)));
     },
-    reviewUnmined() {
+    /** Reviews orders with money that has been in no block for a day. Called each minute. */
+    reviewUnmined(): void {
       if (isAtWork || !isWatching()) return;
       if (orders.unmined(world.now(), isPending, 1).length === 0) orders.passUnmined(world.now());
       else tasks.run(() => atWork(all(review)));

@@ -25,49 +25,43 @@ export interface RebroadcastParts {
   readonly pool: Pick<Pool, 'live'>;
 }
 
-export interface Rebroadcast {
-  /** Broadcasts what is due now to every live server, and forgets what is too old. */
-  run(): Promise<void>;
-}
+export type Rebroadcast = ReturnType<typeof createRebroadcast>;
 
 const intervalMs = 6 * hourMs;
 const maxAgeMs = 14 * dayMs;
 const maxAtOnce = 20;
 const maxForgottenAtOnce = 20;
 
-export function createRebroadcast(parts: RebroadcastParts): Rebroadcast {
+export function createRebroadcast(parts: RebroadcastParts) {
   const refusals = createBroadcastRefusals();
   // Servers are asked for the bytes of one transaction at a time.
   const queue = new SerialQueue();
   return {
-    async run() {
+    /** Broadcasts what is due now to every live server, and forgets what is too old. */
+    async run(): Promise<void> {
       await broadcast(parts, refusals, queue);
       await forget(parts);
     },
   };
 }
 
-interface BroadcastRefusals {
-  /**
-   * The servers that may refuse one more broadcast; none where a server that must not would miss
-   * it.
-   */
-  mayAsk(live: readonly Session[]): readonly Session[];
-  refused(session: Session): void;
-  /** Servers that did not answer a request for bytes: they are not asked again. */
-  readonly unanswering: WeakSet<Session>;
-}
+type BroadcastRefusals = ReturnType<typeof createBroadcastRefusals>;
 
-function createBroadcastRefusals(): BroadcastRefusals {
+function createBroadcastRefusals() {
   const allowanceOf = ({ budget }: Session) => budget.allowance('rebroadcast');
   return {
-    mayAsk(live) {
+    /**
+     * The servers that may refuse one more broadcast; none where a server that must not would miss
+     * it.
+     */
+    mayAsk(live: readonly Session[]): readonly Session[] {
       const left = live.filter((session) => allowanceOf(session).left() >= refusalCost);
       // The operator's own server relays to the network.
       return left.length === live.length || left.some(({ server }) => server.own) ? left : [];
     },
+    /** Servers that did not answer a request for bytes: they are not asked again. */
     unanswering: new WeakSet(),
-    refused: (session) => allowanceOf(session).charge(refusalCost),
+    refused: (session: Session): void => allowanceOf(session).charge(refusalCost),
   };
 }
 

@@ -25,10 +25,7 @@ export interface SweepsParts {
   readonly rebroadcast: Rebroadcast;
 }
 
-export interface Sweeps {
-  /** One minute's share of every round; nothing while the sweep before it is under way. */
-  sweep(): Promise<void>;
-}
+export type Sweeps = ReturnType<typeof createSweeps>;
 
 const hotRoundMinutes = 10;
 const roundMinutes = 24 * 60;
@@ -37,7 +34,7 @@ const batchSize = 50;
 /** How often the same addresses are compared where some of them stay unanswered. */
 const maxUnanswered = 2;
 
-export function createSweeps(parts: SweepsParts): Sweeps {
+export function createSweeps(parts: SweepsParts) {
   const { world, servers, subscriptions, queue, rebroadcast } = parts;
   const rounds = createRounds(parts);
   let isSweeping = false;
@@ -87,7 +84,8 @@ export function createSweeps(parts: SweepsParts): Sweeps {
   }
 
   return {
-    async sweep() {
+    /** One minute's share of every round; nothing while the sweep before it is under way. */
+    async sweep(): Promise<void> {
       if (isSweeping) return;
       isSweeping = true;
       const isCaughtUp = servers.caughtUp !== undefined;
@@ -150,26 +148,23 @@ interface RoundParts {
   readonly isPart?: (row: Watched) => boolean;
 }
 
-interface Round {
-  /** A new minute's share is due; rows that the last minute left are part of the round still. */
-  beginMinute(): void;
-  /** Compares some of the share; false when it is done. */
-  step(compare: (rows: readonly Watched[]) => Promise<void>): Promise<boolean>;
-}
+type Round = ReturnType<typeof createRound>;
 
 /** Goes through a set of addresses, over and over. */
-function createRound({ minutes, count, pageAfter, isPart = () => true }: RoundParts): Round {
+function createRound({ minutes, count, pageAfter, isPart = () => true }: RoundParts) {
   let last: Watched | undefined;
   let share = 0;
   let due = 0;
   let unanswered = 0;
   return {
-    beginMinute() {
+    /** A new minute's share is due; rows that the last minute left are part of the round still. */
+    beginMinute(): void {
       // Addresses that are new since the round began come first in the next one.
       if (last === undefined) share = Math.ceil(count() / minutes);
       due = share;
     },
-    async step(compare) {
+    /** Compares some of the share; false when it is done. */
+    async step(compare: (rows: readonly Watched[]) => Promise<void>): Promise<boolean> {
       const limit = Math.min(due, batchSize);
       const rows = pageAfter(last, limit);
       try {

@@ -21,14 +21,7 @@ const maxReadings = 200;
 /** Characters of a refused extended key that an error shows. */
 const shownKeyLength = 12;
 
-export interface Targets {
-  /**
-   * Reads each target, in the given order.
-   * @throws PaygateError unavailable when it takes too long, forbidden for targets of other stores
-   */
-  read(named: readonly string[], key: Key): Promise<readonly (readonly ScriptMovements[])[]>;
-  readWallet(row: WalletRow): Promise<readonly ScriptMovements[]>;
-}
+export type Targets = ReturnType<typeof createTargets>;
 
 type Reading = Promise<readonly ScriptMovements[]>;
 
@@ -56,7 +49,7 @@ export function splitTargets(text: string): string[] {
   throw new PaygateError('invalid', `addr: 1 to ${maxTargets} addresses or xpubs are expected`);
 }
 
-export function createTargets(options: ApiOptions): Targets {
+export function createTargets(options: ApiOptions) {
   const readings = new Map<string, Reading>();
 
   /** Starts a reading; requests for the same target share it while it runs. */
@@ -72,11 +65,19 @@ export function createTargets(options: ApiOptions): Targets {
   }
 
   return {
-    async read(named, key) {
+    /**
+     * Reads each target, in the given order.
+     * @throws PaygateError unavailable when it takes too long, forbidden for targets of other stores
+     */
+    async read(
+      named: readonly string[],
+      key: Key,
+    ): Promise<readonly (readonly ScriptMovements[])[]> {
       const works = named.map((each) => workFor(options, key, each));
       return withTimeout(options, Promise.all(works.map(start)));
     },
-    readWallet: async (row) => withTimeout(options, start(walletWork(options, row))),
+    readWallet: async (row: WalletRow): Promise<readonly ScriptMovements[]> =>
+      withTimeout(options, start(walletWork(options, row))),
   };
 }
 

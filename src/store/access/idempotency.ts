@@ -20,27 +20,23 @@ export interface IdempotentAnswer {
   readonly bodyHash: Buffer | null;
 }
 
-export interface Idempotency {
-  /** Ages go by this clock from now on: while it may be wrong, no key is too old. */
-  judgeBy(clock: AgeJudge): void;
-  since(now: number): number;
-  find(now: number, storeId: number, key: string): IdempotentAnswer | undefined;
-  keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
-export function createIdempotency(orm: Orm): Idempotency {
+export function createIdempotency(orm: Orm) {
   const statements = prepare(orm);
   /** Before it no key is old: it is looked for then, and not with each new one. */
   let nextOldAt = 0;
   let clock = trustedClock;
   const since = (now: number): number => clock.passed(now) - maxIdempotencyMs;
   return {
-    judgeBy(judge) {
+    /** Ages go by this clock from now on: while it may be wrong, no key is too old. */
+    judgeBy(judge: AgeJudge): void {
       clock = judge;
     },
     since,
-    find: (now, storeId, key) => statements.find.get({ storeId, key, since: since(now) }),
-    keep(tx, now, storeId, key, answer) {
+    find: (now: number, storeId: number, key: string): IdempotentAnswer | undefined =>
+      statements.find.get({ storeId, key, since: since(now) }),
+    keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void {
       // Further off than that it was found under a clock that was ahead.
       if (now >= nextOldAt || nextOldAt - now > maxIdempotencyMs) {
         statements.forget.run({ before: since(now) });

@@ -12,16 +12,7 @@ import type { Database } from '../file/database.ts';
 import { DailyCheck, type DailyCheckOptions, Unchecked, uncheckedName } from './daily-check.ts';
 import { requireRoom } from './requested-backup.ts';
 
-export interface Snapshots {
-  /** Takes one when anything changed since the last. @param now epoch ms, names the day */
-  take(now: number): Promise<void>;
-  warnings(): readonly string[];
-  /** That the last one that was checked is damaged, and what to do. */
-  damage(): readonly string[];
-  stop(): Promise<void>;
-  /** After the stop, in one go: for a file that would be lost. @throws PaygateError */
-  last(now: number): Promise<void>;
-}
+export type Snapshots = ReturnType<typeof createSnapshots>;
 
 export interface SnapshotOptions extends DailyCheckOptions {
   /** What must stay free on the disk of the snapshots, mostly that of the database. */
@@ -36,7 +27,7 @@ const dailyCopies = 7;
 const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
 const unfinished = /^\.+latest(-damaged)?\.db-/;
 
-export function createSnapshots(database: Database, options: SnapshotOptions): Snapshots {
+export function createSnapshots(database: Database, options: SnapshotOptions) {
   // While the working folder is there, of which it may be a part.
   const path = resolve(database.path);
   const { clock = trustedClock } = options;
@@ -84,7 +75,8 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
   }
 
   return {
-    async take(now) {
+    /** Takes one when anything changed since the last. @param now epoch ms, names the day */
+    async take(now: number): Promise<void> {
       if (stopped) return;
       if (underWay !== undefined) {
         if (now - begunAt >= endlessMs) fault = endless(now - begunAt, daily.isLooking);
@@ -104,14 +96,16 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
         underWay = undefined;
       }
     },
-    warnings: () => (fault === undefined ? [] : [fault]),
-    damage: () => [daily.damage ?? []].flat(),
-    async stop() {
+    warnings: (): readonly string[] => (fault === undefined ? [] : [fault]),
+    /** That the last one that was checked is damaged, and what to do. */
+    damage: (): readonly string[] => [daily.damage ?? []].flat(),
+    async stop(): Promise<void> {
       stopped = true;
       daily.stop();
       await underWay?.catch(() => {});
     },
-    last: (now) => takeNow(now, allPages),
+    /** After the stop, in one go: for a file that would be lost. @throws PaygateError */
+    last: (now: number): Promise<void> => takeNow(now, allPages),
   };
 }
 

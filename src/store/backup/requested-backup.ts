@@ -11,19 +11,10 @@ import { sqliteCode } from '../db/driver.ts';
 import { makeBackupFolder, pagesAtOnce } from '../file/backup.ts';
 import type { Database } from '../file/database.ts';
 
-export interface RequestedBackups {
-  /**
-   * Makes one, or waits for the one that is under way.
-   * @param now epoch ms, names the file
-   * @returns the name of the file
-   * @throws PaygateError unavailable, without a path because a page shows it
-   */
-  make(now: number): Promise<string>;
-  stop(): Promise<void>;
-}
+export type RequestedBackups = ReturnType<typeof createRequestedBackups>;
 
 /** @param floorBytes what must stay free on the disk of the backups */
-export function createRequestedBackups(database: Database, floorBytes: number): RequestedBackups {
+export function createRequestedBackups(database: Database, floorBytes: number) {
   // While the working folder is there, of which it may be a part.
   const path = resolve(database.path);
   let stopped = false;
@@ -49,7 +40,13 @@ export function createRequestedBackups(database: Database, floorBytes: number): 
   }
 
   return {
-    async make(now) {
+    /**
+     * Makes one, or waits for the one that is under way.
+     * @param now epoch ms, names the file
+     * @returns the name of the file
+     * @throws PaygateError unavailable, without a path because a page shows it
+     */
+    async make(now: number): Promise<string> {
       underWay ??= makeNow(now);
       try {
         return await underWay;
@@ -57,7 +54,7 @@ export function createRequestedBackups(database: Database, floorBytes: number): 
         underWay = undefined;
       }
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       await underWay?.catch(() => {});
     },

@@ -10,35 +10,31 @@ import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { payments, transactions } from '../schema/schema.ts';
 
-export interface Broadcasts {
-  /**
-   * Transactions of unconfirmed payments, first seen after one time, and last broadcast before
-   * another. Those with a broadcast in the future come first, because a clock was ahead then. The
-   * others follow, the oldest broadcast first.
-   */
-  due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
-  note(tx: Tx, now: number, txid: Txid): void;
-  keep(tx: Tx, txid: Txid, raw: Uint8Array): void;
-  /** What was not seen to since a time, the oldest first. */
-  idle(since: number, limit: number): Txid[];
-  /**
-   * Forgets those of which every payment was dropped before a time; the others are idle anew from
-   * now on.
-   */
-  forget(tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void;
-}
+export type Broadcasts = ReturnType<typeof createBroadcasts>;
 
-export function createBroadcasts(orm: Orm): Broadcasts {
+export function createBroadcasts(orm: Orm) {
   const statements = prepare(orm);
   return {
-    due(now, seenAfter, broadcastBefore, limit) {
+    /**
+     * Transactions of unconfirmed payments, first seen after one time, and last broadcast before
+     * another. Those with a broadcast in the future come first, because a clock was ahead then. The
+     * others follow, the oldest broadcast first.
+     */
+    due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[] {
       const rows = statements.due.all({ now, seenAfter, broadcastBefore, limit });
       return rows.map(({ txid }) => txid);
     },
-    note: (_tx, now, txid) => void statements.note.run({ txid, now }),
-    keep: (_tx, txid, raw) => void statements.keep.run({ txid, raw: Buffer.from(raw) }),
-    idle: (since, limit) => statements.idle.all({ since, limit }).map(({ txid }) => txid),
-    forget(_tx, now, droppedBefore, txids) {
+    note: (_tx: Tx, now: number, txid: Txid): void => void statements.note.run({ txid, now }),
+    keep: (_tx: Tx, txid: Txid, raw: Uint8Array): void =>
+      void statements.keep.run({ txid, raw: Buffer.from(raw) }),
+    /** What was not seen to since a time, the oldest first. */
+    idle: (since: number, limit: number): Txid[] =>
+      statements.idle.all({ since, limit }).map(({ txid }) => txid),
+    /**
+     * Forgets those of which every payment was dropped before a time; the others are idle anew from
+     * now on.
+     */
+    forget(_tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void {
       for (const txid of txids) {
         statements.forget.run({ txid, droppedBefore });
         statements.note.run({ txid, now });

@@ -25,30 +25,9 @@ import { headers } from '../schema/schema.ts';
 
 type HeaderRow = typeof headers.$inferSelect;
 
-export interface Headers {
-  /** The end of the best chain; undefined before the first header was stored. */
-  tip(): ChainHeader | undefined;
-  tipHeight(): number | undefined;
-  /** When its miner says that it was found, epoch seconds. */
-  tipTime(): number | undefined;
-  bestAt(height: number): ChainHeader | undefined;
-  /** The hash alone, which is all that a proof is checked against. */
-  bestHashAt(height: number): BlockHash | undefined;
-  isOnBest(block: Block): boolean;
-  /**
-   * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.
-   */
-  depthOnBest(block: Block): number | undefined;
-  byHash(hash: BlockHash): ChainHeader | undefined;
-  /** @param tip the end of the best chain, which is not read again */
-  view(network: Network, tip: ChainHeader): ChainView;
-  /** Stores headers that are not (or not yet) on the best chain. */
-  addSide(tx: Tx, added: readonly ChainHeader[]): void;
-  /** Makes `tip`, whose ancestors are stored or added, the end of the best chain. */
-  setBest(tx: Tx, added: readonly ChainHeader[], forkHeight: number): void;
-}
+export type Headers = ReturnType<typeof createHeaders>;
 
-export function createHeaders(orm: Orm, events: StoreEvents): Headers {
+export function createHeaders(orm: Orm, events: StoreEvents) {
   const statements = prepare(orm);
   const at = (height: number) => read(statements.bestAt.get({ height }));
   const byHash = (hash: BlockHash) => read(statements.byHash.get({ hash }));
@@ -67,16 +46,22 @@ export function createHeaders(orm: Orm, events: StoreEvents): Headers {
   }
 
   return {
-    tip: () => read(statements.tip.get()),
-    tipHeight: () => statements.tipPlace.get()?.height,
-    tipTime() {
+    /** The end of the best chain; undefined before the first header was stored. */
+    tip: (): ChainHeader | undefined => read(statements.tip.get()),
+    tipHeight: (): number | undefined => statements.tipPlace.get()?.height,
+    /** When its miner says that it was found, epoch seconds. */
+    tipTime(): number | undefined {
       const row = statements.tipRaw.get();
       return row && headerTime(row.raw);
     },
     bestAt: at,
+    /** The hash alone, which is all that a proof is checked against. */
     bestHashAt,
     isOnBest,
-    depthOnBest(block) {
+    /**
+     * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.
+     */
+    depthOnBest(block: Block): number | undefined {
       const tip = statements.tipPlace.get();
       if (tip === undefined) return undefined;
       // Most that is decided on lies in the newest block, which is not read again.
@@ -85,7 +70,8 @@ export function createHeaders(orm: Orm, events: StoreEvents): Headers {
         : undefined;
     },
     byHash,
-    view: (network, tip) => ({
+    /** @param tip the end of the best chain, which is not read again */
+    view: (network: Network, tip: ChainHeader): ChainView => ({
       network,
       tip,
       byHash: (hash) => (hash === tip.header.hash ? tip : byHash(hash)),
@@ -93,8 +79,10 @@ export function createHeaders(orm: Orm, events: StoreEvents): Headers {
       bestTimes: (height, count) =>
         statements.lastRaws.all({ height, count }).map(({ raw }) => headerTime(raw)),
     }),
+    /** Stores headers that are not (or not yet) on the best chain. */
     addSide,
-    setBest(tx, added, forkHeight) {
+    /** Makes `tip`, whose ancestors are stored or added, the end of the best chain. */
+    setBest(tx: Tx, added: readonly ChainHeader[], forkHeight: number): void {
       addSide(tx, added);
       statements.leaveBest.run({ height: forkHeight });
       let joined = added.at(-1);

@@ -15,22 +15,11 @@ export interface RememberedServer {
   readonly ban: Ban | undefined;
 }
 
-export interface Servers {
-  all(): RememberedServer[];
-  trust(label: string): TlsIdentity | undefined;
-  learn(label: string, trust: TlsIdentity, now: number): Promise<void>;
-  /** Pins what a person has accepted in place of what is known; false where nothing is. */
-  accept(tx: Tx, label: string, sha256: string, now: number): boolean;
-  ban(label: string): Ban | undefined;
-  setBan(label: string, ban: Ban, now: number): Promise<void>;
-  liftBan(tx: Tx, label: string): boolean;
-  /** Forgets a server's certificate and ban: the next connection learns anew. */
-  forget(tx: Tx, label: string): boolean;
-}
+export type Servers = ReturnType<typeof createServers>;
 
 type ServerRow = typeof servers.$inferSelect;
 
-export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): Servers {
+export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>) {
   // Looked up with each block.
   const byLabel = prepared(() => orm.select().from(servers).where(equals(servers.label, 'label')));
   const find = (label: string): ServerRow | undefined => byLabel.get({ label });
@@ -40,31 +29,35 @@ export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): 
       orm.insert(servers).values(row).onConflictDoUpdate({ target: servers.label, set }).run();
     });
   return {
-    all: () => orm.select().from(servers).orderBy(asc(servers.label)).all().map(remembered),
-    trust: (label) => trustOf(find(label)),
-    learn: (label, trust, now) =>
+    all: (): RememberedServer[] =>
+      orm.select().from(servers).orderBy(asc(servers.label)).all().map(remembered),
+    trust: (label: string): TlsIdentity | undefined => trustOf(find(label)),
+    learn: (label: string, trust: TlsIdentity, now: number): Promise<void> =>
       put({
         label,
         trust: trust.kind,
         pinSha256: trust.kind === 'pinned' ? trust.sha256 : null,
         learnedAt: now,
       }),
-    accept: (_tx, label, sha256, now) =>
+    /** Pins what a person has accepted in place of what is known; false where nothing is. */
+    accept: (_tx: Tx, label: string, sha256: string, now: number): boolean =>
       orm
         .update(servers)
         .set({ trust: 'pinned', pinSha256: sha256, learnedAt: now })
         .where(and(eq(servers.label, label), isNotNull(servers.trust)))
         .run().changes > 0,
-    ban: (label) => banOf(find(label)),
-    setBan: (label, { until, reason }, now) =>
+    ban: (label: string): Ban | undefined => banOf(find(label)),
+    setBan: (label: string, { until, reason }: Ban, now: number): Promise<void> =>
       put({ label, bannedUntil: until, banReason: reason, learnedAt: now }),
-    liftBan: (_tx, label) =>
+    liftBan: (_tx: Tx, label: string): boolean =>
       orm
         .update(servers)
         .set({ bannedUntil: null, banReason: null })
         .where(and(eq(servers.label, label), isNotNull(servers.bannedUntil)))
         .run().changes > 0,
-    forget: (_tx, label) => orm.delete(servers).where(eq(servers.label, label)).run().changes > 0,
+    /** Forgets a server's certificate and ban: the next connection learns anew. */
+    forget: (_tx: Tx, label: string): boolean =>
+      orm.delete(servers).where(eq(servers.label, label)).run().changes > 0,
   };
 }
 

@@ -12,27 +12,9 @@ import { callbackQueue, isDoubtful, prepareNewest } from './callback-queue.ts';
 import type { CallbackRow, CallbackView } from './callback-view.ts';
 import { createResendFailed, prepareResend } from './delivery-records.ts';
 
-export interface Resends {
-  /**
-   * Makes a callback due now, with a new schedule and the same event id.
-   * @throws PaygateError not_found; conflict if a newer status was decided on, or the chain
-   * contradicts it
-   */
-  resend(tx: Tx, now: number, id: number): void;
-  /**
-   * Resends exhausted callbacks of a store and those that wait after a failure, if they were
-   * enqueued at `since` or later.
-   * @returns how many
-   */
-  resendFailed(tx: Tx, now: number, storeId: number, since: number): number;
-  /**
-   * The same of what was delivered, but whose last answer of 200 is doubtful, where it is the
-   * newest of its payment.
-   */
-  resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
-}
+export type Resends = ReturnType<typeof createResends>;
 
-export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callback'>): Resends {
+export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callback'>) {
   const one = prepareResend(orm, callbackQueue, sql`${deliveries.id} = ${placeholder('id')}`);
   const failed = createResendFailed(orm, callbackQueue);
   const doubtful = prepareResend(
@@ -43,15 +25,29 @@ export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callba
       and ${callbackQueue.stands('deliveries')}`,
   );
   return {
-    resend(_tx, now, id) {
+    /**
+     * Makes a callback due now, with a new schedule and the same event id.
+     * @throws PaygateError not_found; conflict if a newer status was decided on, or the chain
+     * contradicts it
+     */
+    resend(_tx: Tx, now: number, id: number): void {
       checkResend(orm, callback(id));
       one.run({ now, id });
     },
-    resendFailed(_tx, now, storeId, since) {
+    /**
+     * Resends exhausted callbacks of a store and those that wait after a failure, if they were
+     * enqueued at `since` or later.
+     * @returns how many
+     */
+    resendFailed(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return failed(now, storeId, since);
     },
-    resendDoubtful(_tx, now, storeId, since) {
+    /**
+     * The same of what was delivered, but whose last answer of 200 is doubtful, where it is the
+     * newest of its payment.
+     */
+    resendDoubtful(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return doubtful.run({ now, storeId, since }).changes;
     },

@@ -93,31 +93,17 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
       .where(sql`${isOf(channel)} and ${deliveries.id} = ${id}`),
   );
 
-export interface Claims {
-  /** Leases what is due, fair between receivers, in the order in which it should be served. */
-  claim(tx: Tx, now: number, limits: ClaimLimits): ClaimedDelivery[];
-  /**
-   * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
-   * passed; undefined for never.
-   */
-  nextDueAt(
-    now: number,
-    isHeld?: (url: string) => boolean,
-    onWire?: readonly (readonly [receiverId: number, addressId: number])[],
-  ): number | undefined;
-  /** At a start: the leases of the process before mean nothing any more. */
-  releaseLeases(tx: Tx): void;
-  /**
-   * Corrects times from a clock that was ahead. A delivery that waits longer than its step allows
-   * is due now, and leases that are too long end.
-   */
-  recall(tx: Tx, now: number, maxWaits: MaxWaits, leaseMs: number): void;
-}
+export type Claims = ReturnType<typeof createClaims>;
 
-export function createClaims(orm: Orm, terms: ChannelTerms): Claims {
+export function createClaims(orm: Orm, terms: ChannelTerms) {
   const statements = prepare(orm, terms);
   return {
-    claim(_tx, now, { limit, perReceiver, leaseMs, afterReceiverId, onWire, allow }) {
+    /** Leases what is due, fair between receivers, in the order in which it should be served. */
+    claim(
+      _tx: Tx,
+      now: number,
+      { limit, perReceiver, leaseMs, afterReceiverId, onWire, allow }: ClaimLimits,
+    ): ClaimedDelivery[] {
       const claimed: ClaimedDelivery[] = [];
       for (const receiver of statements.receiversDue.all({ now, afterReceiverId })) {
         const { receiverId, url } = receiver;
@@ -135,17 +121,30 @@ export function createClaims(orm: Orm, terms: ChannelTerms): Claims {
       }
       return claimed;
     },
-    nextDueAt(now, isHeld, onWire = []) {
+    /**
+     * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
+     * passed; undefined for never.
+     */
+    nextDueAt(
+      now: number,
+      isHeld?: (url: string) => boolean,
+      onWire: readonly (readonly [receiverId: number, addressId: number])[] = [],
+    ): number | undefined {
       const free = statements.nextDue
         .all({ now, onWire: JSON.stringify(onWire) })
         .flatMap(({ at, url }) => (at === null || isHeld?.(url) ? [] : [at]));
       return free.length === 0 ? undefined : Math.min(...free);
     },
-    releaseLeases() {
+    /** At a start: the leases of the process before mean nothing any more. */
+    releaseLeases(_tx: Tx): void {
       statements.supersedeLeased.run();
       statements.releaseLeases.run();
     },
-    recall(_tx, now, { retryMs, confirmMs }, leaseMs) {
+    /**
+     * Corrects times from a clock that was ahead. A delivery that waits longer than its step allows
+     * is due now, and leases that are too long end.
+     */
+    recall(_tx: Tx, now: number, { retryMs, confirmMs }: MaxWaits, leaseMs: number): void {
       const last = retryMs.length - 1;
       statements.recall.run({ now, maxWaits: JSON.stringify(retryMs), last });
       statements.recallConfirmations.run({ now, latest: now + confirmMs });

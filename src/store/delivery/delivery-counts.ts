@@ -10,34 +10,29 @@ import type { ChannelTerms } from './delivery-claims.ts';
 /** Counting more would block the event loop. */
 export const maxCounted = 10_000;
 
-export interface DeliveryCounts {
-  /** Pending and exhausted deliveries to receivers that get any; each at most `maxCounted`. */
-  counts(): { readonly owed: number; readonly exhausted: number };
-  /** The same, counted up to a bound at most; all others are done. */
-  depths(max: number): {
-    readonly owed: number;
-    readonly exhausted: number;
-    readonly done: number;
-  };
-  owing(): string[];
-  exhaustedSince(): number | undefined;
-  owedByStore(): { readonly url: string; readonly owed: number }[];
-}
+export type DeliveryCounts = ReturnType<typeof createDeliveryCounts>;
 
-export function createDeliveryCounts(orm: Orm, terms: ChannelTerms): DeliveryCounts {
+export function createDeliveryCounts(orm: Orm, terms: ChannelTerms) {
   const statements = prepare(orm, terms);
   return {
-    counts() {
+    /** Pending and exhausted deliveries to receivers that get any; each at most `maxCounted`. */
+    counts(): { readonly owed: number; readonly exhausted: number } {
       const { owed = 0, exhausted = 0 } = statements.depths.get({ max: maxCounted }) ?? {};
       return { owed, exhausted };
     },
-    depths(max) {
+    /** The same, counted up to a bound at most; all others are done. */
+    depths(max: number): {
+      readonly owed: number;
+      readonly exhausted: number;
+      readonly done: number;
+    } {
       const { owed = 0, exhausted = 0, all = 0 } = statements.depths.get({ max }) ?? {};
       return { owed, exhausted, done: Math.max(0, all - owed - exhausted) };
     },
-    owing: () => statements.owing.all().map(({ url }) => url),
-    exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
-    owedByStore: () => statements.owedByStore.all({ max: maxCounted }),
+    owing: (): string[] => statements.owing.all().map(({ url }) => url),
+    exhaustedSince: (): number | undefined => statements.exhaustedSince.get()?.at ?? undefined,
+    owedByStore: (): { readonly url: string; readonly owed: number }[] =>
+      statements.owedByStore.all({ max: maxCounted }),
   };
 }
 

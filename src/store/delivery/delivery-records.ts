@@ -8,9 +8,9 @@ import { equals, placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries, isOf } from '../schema/delivery-schema.ts';
-import { type AttemptRecord, type AttemptRow, createAttempts } from './attempts.ts';
+import { type AttemptRecord, createAttempts } from './attempts.ts';
 import type { ChannelTerms, ClaimedRow } from './delivery-claims.ts';
-import { createFailingShops, type FailingShop } from './failing-shops.ts';
+import { createFailingShops } from './failing-shops.ts';
 
 /** When a delivery is tried again, or a delivered one is sent again. */
 export interface NextAttempt {
@@ -19,33 +19,27 @@ export interface NextAttempt {
   readonly at: number | undefined;
 }
 
-export interface DeliveryRecords {
-  /**
-   * Records an attempt and ends its lease. A failed delivery is `owed` again at `next.at`, or
-   * exhausted without one. It stays superseded or `held` if it became so meanwhile, and is
-   * superseded if a newer one took its place. If it was resent while the request was in flight, it
-   * keeps the new schedule. A delivered one with a doubtful answer is sent again at `next.at`, and
-   * stays delivered.
-   */
-  record(
-    tx: Tx,
-    now: number,
-    claimed: ClaimedRow,
-    attempt: AttemptRecord,
-    next: NextAttempt,
-  ): DeliveryState;
-  attempts(id: number): AttemptRow[];
-  fold(tx: Tx, before: number): boolean;
-  /** Stores with pending deliveries whose shop did not receive its last one, and since when. */
-  failingShops(): FailingShop[];
-}
+export type DeliveryRecords = ReturnType<typeof createDeliveryRecords>;
 
-export function createDeliveryRecords(orm: Orm, terms: ChannelTerms): DeliveryRecords {
+export function createDeliveryRecords(orm: Orm, terms: ChannelTerms) {
   const statements = prepare(orm, terms);
   const shops = createFailingShops(orm, terms);
   const made = createAttempts(orm, terms.channel);
   return {
-    record(_tx, now, claimed, attempt, next) {
+    /**
+     * Records an attempt and ends its lease. A failed delivery is `owed` again at `next.at`, or
+     * exhausted without one. It stays superseded or `held` if it became so meanwhile, and is
+     * superseded if a newer one took its place. If it was resent while the request was in flight, it
+     * keeps the new schedule. A delivered one with a doubtful answer is sent again at `next.at`, and
+     * stays delivered.
+     */
+    record(
+      _tx: Tx,
+      now: number,
+      claimed: ClaimedRow,
+      attempt: AttemptRecord,
+      next: NextAttempt,
+    ): DeliveryState {
       const { id } = claimed;
       shops.note(claimed.receiverId, attempt);
       made.add(id, attempt);
@@ -66,7 +60,8 @@ export function createDeliveryRecords(orm: Orm, terms: ChannelTerms): DeliveryRe
       return state;
     },
     attempts: made.of,
-    fold: (_tx, before) => made.fold(before),
+    fold: (_tx: Tx, before: number): boolean => made.fold(before),
+    /** Stores with pending deliveries whose shop did not receive its last one, and since when. */
     failingShops: shops.list,
   };
 }

@@ -49,11 +49,7 @@ export interface NewInvoiceEvents {
   readonly events: readonly InvoiceEvent[];
 }
 
-export interface EventRecords {
-  append(tx: Tx, now: number, event: NewEvent): void;
-  appendInvoice(tx: Tx, now: number, changed: NewInvoiceEvents): void;
-  hasPaymentEvents(storeId: number): boolean;
-}
+export type EventRecords = ReturnType<typeof createEventRecords>;
 
 export const isEvent = isOf('webhook');
 
@@ -80,7 +76,7 @@ const isSinceCopy = (time: SQLiteColumn): SQL =>
   sql`+${time} > coalesce((select cast(s.value as integer) from settings s
     where s.name = ${versionsRaisedName}), 0)`;
 
-export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
+export function createEventRecords(orm: Orm, listeners: StoreEvents) {
   const statements = prepare(orm);
 
   function isReceived(storeId: number, kind: 'order' | 'payment'): boolean {
@@ -102,7 +98,11 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
   }
 
   return {
-    append(tx, now, { type, data, publicId, orderState = null, ...place }) {
+    append(
+      tx: Tx,
+      now: number,
+      { type, data, publicId, orderState = null, ...place }: NewEvent,
+    ): void {
       const { storeId, orderId } = place;
       const body = eventBody(type, now, data);
       const kind = type.startsWith('order.') ? 'order' : 'payment';
@@ -115,7 +115,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
       statements.insert.run({ ...place, webhookId, type, body, orderState, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
     },
-    appendInvoice(tx, now, { order, cause, events }) {
+    appendInvoice(tx: Tx, now: number, { order, cause, events }: NewInvoiceEvents): void {
       if (events.length === 0) return;
       const { id: orderId, publicId, storeId, addressId } = order;
       for (const { webhookId, ...webhook } of statements.invoiceWebhooks.all({ storeId })) {
@@ -141,7 +141,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
       statements.takeBackSettled.run({ orderId, now });
       tx.afterCommit(() => listeners.emit('webhooksDue'));
     },
-    hasPaymentEvents: (storeId) => isReceived(storeId, 'payment'),
+    hasPaymentEvents: (storeId: number): boolean => isReceived(storeId, 'payment'),
   };
 }
 

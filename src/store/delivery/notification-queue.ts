@@ -52,28 +52,7 @@ export interface MissedNotifications {
 /** Facts without the name of their store, which the file has. */
 type Unnamed<T extends { readonly storeName: string }> = Omit<T, 'storeName'>;
 
-export interface Notifications {
-  orderChanged(tx: Tx, now: number, change: Unnamed<OrderChange>, eventId: string): void;
-  /** At most one a day for a store and a channel. */
-  deliveryFailed(tx: Tx, now: number, failed: Unnamed<FailedDelivery>): void;
-  findingsChanged(
-    tx: Tx,
-    now: number,
-    began: readonly NoticedFinding[],
-    ended: readonly NoticedFinding[],
-  ): void;
-  lanesDue(now: number): NotificationLane[];
-  next(lane: NotificationLane, now: number): NotificationRow | undefined;
-  record(tx: Tx, now: number, id: number, result: NotificationResult): void;
-  /**
-   * Corrects due times of a clock that was ahead, ends old rows, deletes very old ones.
-   * @param passed the latest time that has certainly passed
-   */
-  tidy(tx: Tx, now: number, passed?: number): void;
-  /** What failed in the last days, by recipient, newest first. */
-  missed(now: number): MissedNotifications[];
-  waiting(): { readonly count: number; readonly reason: string | null };
-}
+export type Notifications = ReturnType<typeof createNotifications>;
 
 const maxAgeMs = 4 * dayMs;
 /** No wait of the schedule is longer. */
@@ -81,7 +60,7 @@ const maxWaitMs = 2 * dayMs;
 const missedShownMs = 7 * dayMs;
 const retentionMs = 30 * dayMs;
 
-export function createNotifications(orm: Orm, catalog: Catalog, state: FileState): Notifications {
+export function createNotifications(orm: Orm, catalog: Catalog, state: FileState) {
   const statements = prepare(orm);
 
   function owe(now: number, owner: TargetOwner, notice: Notice, cause: string): void {
@@ -99,37 +78,51 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
   }
 
   return {
-    orderChanged(_tx, now, change, eventId) {
+    orderChanged(_tx: Tx, now: number, change: Unnamed<OrderChange>, eventId: string): void {
       const { name: storeName } = catalog.store(change.order.store_id);
       const notice = orderNotice({ ...change, storeName });
       if (notice === undefined) return;
       owe(now, change.order.store_id, notice, eventId);
       owe(now, null, notice, eventId);
     },
-    deliveryFailed(_tx, now, failed) {
+    /** At most one a day for a store and a channel. */
+    deliveryFailed(_tx: Tx, now: number, failed: Unnamed<FailedDelivery>): void {
       const { storeId, noun } = failed;
       const notice = deliveryNotice({ ...failed, storeName: catalog.store(storeId).name });
       const cause = `failed ${storeId} ${noun} ${Math.floor(now / dayMs)}`;
       owe(now, storeId, notice, cause);
       owe(now, null, notice, cause);
     },
-    findingsChanged(_tx, now, began, ended) {
+    findingsChanged(
+      _tx: Tx,
+      now: number,
+      began: readonly NoticedFinding[],
+      ended: readonly NoticedFinding[],
+    ): void {
       const codes = [...began, ...ended].map(({ code, subject }) => `${code} ${subject ?? ''}`);
       owe(now, null, findingsNotice(began, ended), ['findings', now, ...codes].join(' '));
     },
-    lanesDue: (now) => statements.lanes.all({ now }),
-    next: (lane, now) => statements.next.get({ ...lane, now }),
-    record(_tx, now, id, { state, at, reason }) {
+    lanesDue: (now: number): NotificationLane[] => statements.lanes.all({ now }),
+    next: (lane: NotificationLane, now: number): NotificationRow | undefined =>
+      statements.next.get({ ...lane, now }),
+    record(_tx: Tx, now: number, id: number, { state, at, reason }: NotificationResult): void {
       const settledAt = state === 'owed' ? null : now;
       statements.settle.run({ id, state, at: at ?? null, reason, settledAt });
     },
-    tidy(_tx, now, passed = now) {
+    /**
+     * Corrects due times of a clock that was ahead, ends old rows, deletes very old ones.
+     * @param passed the latest time that has certainly passed
+     */
+    tidy(_tx: Tx, now: number, passed: number = now): void {
       statements.recall.run({ now, latest: now + maxWaitMs });
       statements.giveUp.run({ now, before: passed - maxAgeMs });
       statements.forget.run({ before: passed - retentionMs });
     },
-    missed: (now) => statements.missed.all({ since: now - missedShownMs }),
-    waiting: () => statements.waiting.get() ?? { count: 0, reason: null },
+    /** What failed in the last days, by recipient, newest first. */
+    missed: (now: number): MissedNotifications[] =>
+      statements.missed.all({ since: now - missedShownMs }),
+    waiting: (): { readonly count: number; readonly reason: string | null } =>
+      statements.waiting.get() ?? { count: 0, reason: null },
   };
 }
 

@@ -9,21 +9,13 @@ import { minFreeBytes } from '../../world/disk.ts';
 import { backupFolder, latestName, restoreLine } from './backup.ts';
 import type { Database } from './database.ts';
 
-export interface IssuingGuard {
-  hasRoom(): boolean;
-  displaced(): string | undefined;
-  overwritten(): string | undefined;
-  refused(): string | undefined;
-  warnings(): string[];
-  /** @throws PaygateError unavailable while no address is issued */
-  check(): void;
-}
+export type IssuingGuard = ReturnType<typeof createIssuingGuard>;
 
 /**
  * Create it after the counters of the file were resumed.
  * @param isSetBack whether a counter is lower than at the last call
  */
-export function createIssuingGuard(database: Database, isSetBack: () => boolean): IssuingGuard {
+export function createIssuingGuard(database: Database, isSetBack: () => boolean) {
   // The first call records the counters.
   isSetBack();
   const displaced = oncePerTurn(() => displacementOf(database));
@@ -46,8 +38,8 @@ export function createIssuingGuard(database: Database, isSetBack: () => boolean)
     hasRoom: hasRoom,
     displaced,
     overwritten,
-    refused: () => database.refused(),
-    warnings() {
+    refused: (): string | undefined => database.refused(),
+    warnings(): string[] {
       const lost = displaced();
       if (lost !== undefined) {
         return [
@@ -60,7 +52,8 @@ export function createIssuingGuard(database: Database, isSetBack: () => boolean)
         `${older}: no address is issued, and no snapshot taken. Stop paygate, then put the last snapshot ${inPlace}`,
       ];
     },
-    check() {
+    /** @throws PaygateError unavailable while no address is issued */
+    check(): void {
       if (displaced() !== undefined) {
         throw refusal('The database file is not in its place: /healthz says what to do');
       }

@@ -11,11 +11,7 @@ import type { RefundedSatOf } from './refunded.ts';
 
 export type AccountFilter = Omit<PaymentFilter, 'beforeId' | 'limit'>;
 
-export interface AccountView {
-  /** All payments of a filter, the newest first. Each page is a turn of the event loop. */
-  pages(filter: AccountFilter, now: number): AsyncGenerator<readonly AccountRow[], void>;
-  sums(filter: AccountFilter): Promise<AccountSums>;
-}
+export type AccountView = ReturnType<typeof createAccountView>;
 
 interface Parts {
   readonly paymentView: Pick<PaymentView, 'page'>;
@@ -24,7 +20,7 @@ interface Parts {
   readonly refundedSatOf: RefundedSatOf;
 }
 
-export function createAccountView(parts: Parts): AccountView {
+export function createAccountView(parts: Parts) {
   const { paymentView, orderView, headers, refundedSatOf } = parts;
 
   const entries = (filter: AccountFilter) =>
@@ -61,7 +57,8 @@ export function createAccountView(parts: Parts): AccountView {
   }
 
   return {
-    async *pages(filter, now) {
+    /** All payments of a filter, the newest first. Each page is a turn of the event loop. */
+    async *pages(filter: AccountFilter, now: number): AsyncGenerator<readonly AccountRow[], void> {
       for await (const page of entries(filter)) {
         const orders = new Map<number, PaidOrder | undefined>();
         yield page.map((entry) => {
@@ -72,7 +69,7 @@ export function createAccountView(parts: Parts): AccountView {
         });
       }
     },
-    async sums(filter) {
+    async sums(filter: AccountFilter): Promise<AccountSums> {
       let sums = noSums;
       for await (const page of entries(filter)) sums = addUp(sums, page);
       return sums;

@@ -18,17 +18,7 @@ export interface LinkQuery {
   readonly limit: number;
 }
 
-export interface LinkView {
-  byPublicId(publicId: string): LinkRow | undefined;
-  byId(id: number): LinkRow | undefined;
-  list(query: LinkQuery): LinkRow[];
-  counts(id: number): LinkCounts;
-  json(row: LinkRow): LinkJson;
-  /** The stores and currencies of active links, each pair once. */
-  activeCurrencies(): { readonly storeId: number; readonly currency: string | null }[];
-  /** The newest link that a request with this key made after a time, epoch milliseconds. */
-  madeWith(storeId: number, idempotencyKey: string, since: number): LinkRow | undefined;
-}
+export type LinkView = ReturnType<typeof createLinkView>;
 
 export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
   ...row,
@@ -36,7 +26,7 @@ export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
 });
 
 /** @param baseUrl begins the URLs of links, and has no slash at its end */
-export function createLinkView(orm: Orm, baseUrl: string): LinkView {
+export function createLinkView(orm: Orm, baseUrl: string) {
   const statements = prepare(orm);
   const storeIds = createStoreIds(orm);
   const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
@@ -52,9 +42,10 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
     return { orders: row?.orderCount ?? 0, paid: row?.paidCount ?? 0 };
   }
   return {
-    byPublicId: (publicId) => rowOrNone(statements.byPublicId.get({ publicId })),
-    byId: (id) => rowOrNone(statements.byId.get({ id })),
-    list: ({ storeId, beforeId, limit }) =>
+    byPublicId: (publicId: string): LinkRow | undefined =>
+      rowOrNone(statements.byPublicId.get({ publicId })),
+    byId: (id: number): LinkRow | undefined => rowOrNone(statements.byId.get({ id })),
+    list: ({ storeId, beforeId, limit }: LinkQuery): LinkRow[] =>
       orm
         .select()
         .from(links)
@@ -69,12 +60,15 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
         .all()
         .map(linkRowOf),
     counts,
-    json: (row) => linkJson(row, counts(row.id), baseUrl),
-    activeCurrencies: () =>
+    json: (row: LinkRow): LinkJson => linkJson(row, counts(row.id), baseUrl),
+    /** The stores and currencies of active links, each pair once. */
+    activeCurrencies: (): { readonly storeId: number; readonly currency: string | null }[] =>
       storeIds().flatMap((storeId) =>
         currenciesOf(storeId).map((currency) => ({ storeId, currency })),
       ),
-    madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
+    /** The newest link that a request with this key made after a time, epoch milliseconds. */
+    madeWith: (storeId: number, key: string, since: number): LinkRow | undefined =>
+      rowOrNone(statements.madeWith.get({ storeId, key, since })),
   };
 }
 

@@ -53,21 +53,7 @@ export interface OrderQuery {
   readonly limit: number;
 }
 
-export interface OrderView {
-  /** Begins the URLs of order pages, and has no slash at its end. */
-  readonly baseUrl: string;
-  byPublicId(publicId: string): OrderRow | undefined;
-  byAddressId(addressId: number): OrderRow | undefined;
-  /** The newest first, by the time at which they were created. */
-  list(query: OrderQuery): OrderRow[];
-  /** Ids of orders with an event after this time, epoch milliseconds. */
-  changedSince(since: number): number[];
-  record(row: OrderRow): OrderRecord;
-  /** Payments to an address, the oldest first, with those that are gone or replaced. */
-  paymentsOf(addressId: number): ShownPayment[];
-  standing(record: OrderRecord, now: number): Standing<ShownPayment>;
-  json(row: OrderRow, now: number): OrderJson;
-}
+export type OrderView = ReturnType<typeof createOrderView>;
 
 interface Parts {
   readonly orm: Orm;
@@ -76,7 +62,7 @@ interface Parts {
   readonly baseUrl: string;
 }
 
-export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Parts): OrderView {
+export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Parts) {
   const statements = prepare(orm);
 
   function paymentsOf(addressId: number): ShownPayment[] {
@@ -108,21 +94,28 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     };
   }
 
-  const standingOf: OrderView['standing'] = ({ facts, quotes, payments }, now) =>
-    standing(facts, quotes, payments, now);
+  const standingOf = (
+    { facts, quotes, payments }: OrderRecord,
+    now: number,
+  ): Standing<ShownPayment> => standing(facts, quotes, payments, now);
 
   return {
+    /** Begins the URLs of order pages, and has no slash at its end. */
     baseUrl,
-    byPublicId: (publicId) => statements.byPublicId.get({ publicId }),
-    byAddressId: (addressId) => statements.byAddressId.get({ addressId }),
+    byPublicId: (publicId: string): OrderRow | undefined => statements.byPublicId.get({ publicId }),
+    byAddressId: (addressId: number): OrderRow | undefined =>
+      statements.byAddressId.get({ addressId }),
+    /** The newest first, by the time at which they were created. */
     list: createOrderList(orm),
-    changedSince: (since) => [
+    /** Ids of orders with an event after this time, epoch milliseconds. */
+    changedSince: (since: number): number[] => [
       ...new Set(statements.changed.all({ since }).flatMap(({ orderId }) => orderId ?? [])),
     ],
     record,
+    /** Payments to an address, the oldest first, with those that are gone or replaced. */
     paymentsOf,
     standing: standingOf,
-    json(row, now) {
+    json(row: OrderRow, now: number): OrderJson {
       const found = record(row);
       return orderJson(found.details, standingOf(found, now), baseUrl);
     },
@@ -153,7 +146,7 @@ const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired
  * exactly these in the order of the list. The cost of a page thus does not depend on how many
  * orders do not match.
  */
-function createOrderList(orm: Orm): OrderView['list'] {
+function createOrderList(orm: Orm) {
   const statements = prepareList(orm);
   const storeIds = createStoreIds(orm);
 
@@ -166,7 +159,7 @@ function createOrderList(orm: Orm): OrderView['list'] {
     return newestFirst(begin, placeOf(last)) < 0 ? placeOf(last) : begin;
   }
 
-  return (query) => {
+  return (query: OrderQuery): OrderRow[] => {
     const { storeId, status, reference, linkId, createdAfter = 0, limit } = query;
     const begin = beginOf(query);
     if (begin === undefined) return [];

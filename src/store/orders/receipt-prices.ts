@@ -7,14 +7,7 @@ import type { Tx } from '../db/writer.ts';
 import { payments } from '../schema/schema.ts';
 import type { Orders } from './orders.ts';
 
-export interface ReceiptPrices {
-  waiting(seenAfter: number): string[];
-  /**
-   * Gives the price of a bitcoin to payments that wait for it.
-   * @returns how many, at most `limit`
-   */
-  put(tx: Tx, now: number, seenAfter: number, price: ReceiptPrice, limit: number): number;
-}
+export type ReceiptPrices = ReturnType<typeof createReceiptPrices>;
 
 export interface ReceiptPrice {
   readonly currency: string;
@@ -26,20 +19,30 @@ export interface ReceiptPrice {
 export const receiptPriceMs = 10 * 60_000;
 
 /** @param orders whose late payments count by these prices */
-export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>): ReceiptPrices {
+export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>) {
   // As the index has it. A plus keeps SQLite from the index of all payments with a currency.
   const currencyOf = sql<string>`+${payments.currency}`;
   const isWaiting = (seenAfter: number) =>
     sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
   return {
-    waiting: (seenAfter) =>
+    waiting: (seenAfter: number): string[] =>
       orm
         .selectDistinct({ currency: currencyOf })
         .from(payments)
         .where(isWaiting(seenAfter))
         .all()
         .map(({ currency }) => currency),
-    put(tx, now, seenAfter, { currency, priceCents, sources }, limit) {
+    /**
+     * Gives the price of a bitcoin to payments that wait for it.
+     * @returns how many, at most `limit`
+     */
+    put(
+      tx: Tx,
+      now: number,
+      seenAfter: number,
+      { currency, priceCents, sources }: ReceiptPrice,
+      limit: number,
+    ): number {
       const found = sql`(select id from payments
         where ${isWaiting(seenAfter)} and ${currencyOf} = ${currency} limit ${limit})`;
       const priced = orm

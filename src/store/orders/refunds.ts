@@ -16,40 +16,34 @@ export interface NewRefund extends RefundAmount {
   readonly address: string;
 }
 
-export interface Refunds {
-  /** All of an order, the oldest first. */
-  of(orderId: number): RefundRow[];
-  pendingOf(orderId: number): RefundRow | undefined;
-  /** @throws PaygateError conflict while another one of the order is not done */
-  prepare(tx: Tx, now: number, refund: NewRefund): RefundRow;
-  /** @throws PaygateError conflict if none of the order is pending */
-  finish(tx: Tx, now: number, orderId: number, txid: string): RefundRow;
-  /** Deletes the one that is not done. @throws PaygateError conflict if there is none */
-  discard(tx: Tx, orderId: number): RefundRow;
-}
+export type Refunds = ReturnType<typeof createRefunds>;
 
-export function createRefunds(orm: Orm): Refunds {
+export function createRefunds(orm: Orm) {
   const isPending = (orderId: number) => and(eq(refunds.orderId, orderId), isNull(refunds.doneAt));
 
-  const pendingOf: Refunds['pendingOf'] = (orderId) =>
+  const pendingOf = (orderId: number): RefundRow | undefined =>
     orm.select().from(refunds).where(isPending(orderId)).get();
 
   return {
-    of: (orderId) =>
+    /** All of an order, the oldest first. */
+    of: (orderId: number): RefundRow[] =>
       orm.select().from(refunds).where(eq(refunds.orderId, orderId)).orderBy(asc(refunds.id)).all(),
     pendingOf,
-    prepare(_tx, now, refund) {
+    /** @throws PaygateError conflict while another one of the order is not done */
+    prepare(_tx: Tx, now: number, refund: NewRefund): RefundRow {
       if (pendingOf(refund.orderId) !== undefined) {
         throw new PaygateError('conflict', 'a refund of this order is prepared already');
       }
       const values = { ...refund, createdAt: now };
       return orm.insert(refunds).values(values).returning().get();
     },
-    finish: (_tx, now, orderId, txid) =>
+    /** @throws PaygateError conflict if none of the order is pending */
+    finish: (_tx: Tx, now: number, orderId: number, txid: string): RefundRow =>
       pending(
         orm.update(refunds).set({ txid, doneAt: now }).where(isPending(orderId)).returning().get(),
       ),
-    discard: (_tx, orderId) =>
+    /** Deletes the one that is not done. @throws PaygateError conflict if there is none */
+    discard: (_tx: Tx, orderId: number): RefundRow =>
       pending(orm.delete(refunds).where(isPending(orderId)).returning().get()),
   };
 }

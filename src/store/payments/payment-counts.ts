@@ -15,32 +15,27 @@ export interface Counted {
   readonly firstAt: number | undefined;
 }
 
-export interface PaymentCounts {
-  /** Payments that were taken back since a time, after the shop received 1 or 2. */
-  reversals(since: number): Counted;
-  /** Payments that wait for a block again, after the shop received 1 or 2. */
-  fallen(): Counted;
-  /**
-   * Payments since a time to skipped addresses of an unknown store: no shop received a callback.
-   */
-  unclaimed(since: number): Counted;
-  /** How many payments are in each state that has any. Goes through an index of all of them. */
-  byState(): [PaymentState, number][];
-  moved(move: PaymentMove): void;
-}
+export type PaymentCounts = ReturnType<typeof createPaymentCounts>;
 
 const cacheMs = 60_000;
 
-export function createPaymentCounts(orm: Orm): PaymentCounts {
+export function createPaymentCounts(orm: Orm) {
   const statements = prepare(orm);
   const reversals = cached((since) => counted(statements.reversals.get({ since })));
   const unclaimed = cached((since) => counted(statements.unclaimed.get({ since })));
   return {
+    /** Payments that were taken back since a time, after the shop received 1 or 2. */
     reversals: reversals.find,
-    fallen: () => counted(statements.fallen.get()),
+    /** Payments that wait for a block again, after the shop received 1 or 2. */
+    fallen: (): Counted => counted(statements.fallen.get()),
+    /**
+     * Payments since a time to skipped addresses of an unknown store: no shop received a callback.
+     */
     unclaimed: unclaimed.find,
-    byState: () => statements.byState.all().map(({ state, count }) => [state, count]),
-    moved({ before, after }) {
+    /** How many payments are in each state that has any. Goes through an index of all of them. */
+    byState: (): [PaymentState, number][] =>
+      statements.byState.all().map(({ state, count }) => [state, count]),
+    moved({ before, after }: PaymentMove): void {
       const isOfDropped = before === 'dropped' || after === 'dropped';
       if (isOfDropped) reversals.forget();
       if (isOfDropped || before === undefined) unclaimed.forget();

@@ -49,17 +49,11 @@ export const boundedMinor = (sum: number): number => Math.min(sum, Number.MAX_SA
 /** Counting more would block the event loop. */
 export const maxUnconfirmed = 5_000;
 
-export interface ReceivedView {
-  received(query: ReceivedQuery): Received;
-  unconfirmed(): Unconfirmed;
-  /** The currencies of all payments that were first seen at a time or later. */
-  currencies(since: number): string[];
-  payment(paymentId: number): ReceivedPayment | undefined;
-}
+export type ReceivedView = ReturnType<typeof createReceivedView>;
 
-export function createReceivedView(orm: Orm): ReceivedView {
+export function createReceivedView(orm: Orm) {
   return {
-    received({ since, until, currencies }) {
+    received({ since, until, currencies }: ReceivedQuery): Received {
       const columns = Object.fromEntries(
         currencies.flatMap((currency, place) => [
           [`minor${place}`, ofCurrency(currency, minorOf(currency))],
@@ -92,12 +86,14 @@ export function createReceivedView(orm: Orm): ReceivedView {
         worths: worths.filter(({ valueSat }) => valueSat > 0),
       };
     },
-    unconfirmed: () =>
+    unconfirmed: (): Unconfirmed =>
       orm.get<Unconfirmed>(sql`select count(*) as count, ${satSum(sql`value_sat`)} as valueSat
         from (select value_sat from payments where state in ('unconfirmed', 'confirming')
           limit ${maxUnconfirmed})`),
-    currencies: (since) => usedCurrencies(orm).filter((currency) => isSeen(orm, currency, since)),
-    payment: (paymentId) =>
+    /** The currencies of all payments that were first seen at a time or later. */
+    currencies: (since: number): string[] =>
+      usedCurrencies(orm).filter((currency) => isSeen(orm, currency, since)),
+    payment: (paymentId: number): ReceivedPayment | undefined =>
       orm
         .select({ firstSeenAt: payments.firstSeenAt, currency: payments.currency })
         .from(payments)

@@ -15,28 +15,7 @@ import {
 } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 
-export interface UnpaidAddresses {
-  /**
-   * The last address issued to the store, if that was after `since`, and no payment to it was ever
-   * recorded, not even a dropped one.
-   */
-  unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined;
-  isUnpaidFor(walletId: number, count: number): boolean;
-  /**
-   * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment can
-   * be taken back, so one of them may not end a count that guards against strangers.
-   */
-  unpaidSinceBlock(walletId: number): number;
-  /** How many of the wallet's newest addresses were given out since the last one that was paid. */
-  unpaidRun(walletId: number): number;
-  /** The longest way from a paid one of them to the next. */
-  widestStep(walletId: number): number;
-  /**
-   * How many indexes below the wallet's counter were left out: never given out, neither by us nor
-   * before us.
-   */
-  countLeftOut(walletId: number): number;
-}
+export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
@@ -47,10 +26,14 @@ const reusedWithin = 100;
  */
 const gapsWithin = 5_000;
 
-export function createUnpaidAddresses(orm: Orm, catalog: Catalog): UnpaidAddresses {
+export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
   return {
-    unpaidSince(walletId, storeId, since) {
+    /**
+     * The last address issued to the store, if that was after `since`, and no payment to it was ever
+     * recorded, not even a dropped one.
+     */
+    unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
         // The address of an order is never issued for anything else.
@@ -59,16 +42,27 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog): UnpaidAddress
       if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
       return issuedOf(last, catalog.wallet(walletId));
     },
-    isUnpaidFor(walletId, count) {
+    isUnpaidFor(walletId: number, count: number): boolean {
       const rows = statements.newest.all({ walletId, limit: count });
       const isUnpaid = ({ origin, statusHash }: AddressPlace) =>
         origin === 'ahead' || statusHash === null;
       return rows.length === count && rows.every(isUnpaid);
     },
-    unpaidSinceBlock: (walletId) => statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
-    unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
-    widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
-    countLeftOut: (walletId) =>
+    /**
+     * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment can
+     * be taken back, so one of them may not end a count that guards against strangers.
+     */
+    unpaidSinceBlock: (walletId: number): number =>
+      statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
+    /** How many of the wallet's newest addresses were given out since the last one that was paid. */
+    unpaidRun: (walletId: number): number => statements.unpaidRun.get({ walletId })?.count ?? 0,
+    /** The longest way from a paid one of them to the next. */
+    widestStep: (walletId: number): number => statements.widestStep.get({ walletId })?.widest ?? 0,
+    /**
+     * How many indexes below the wallet's counter were left out: never given out, neither by us nor
+     * before us.
+     */
+    countLeftOut: (walletId: number): number =>
       statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
       0,
   };

@@ -20,42 +20,36 @@ export interface Watched {
 export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
 
 /** Newest first. */
-export interface WatchedPages {
-  /**
-   * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its scan:
-   * the scan can find that others issued them, and payments to them then count.
-   */
-  upcoming(count: number): Watched[];
-  /** Used by another program before we could issue them, below an id. */
-  foreign(beforeId: number, limit: number): Watched[];
-  count(): number;
-  /** What customers may hold or another program uses, below an id. */
-  notAhead(beforeId: number, limit: number): Watched[];
-  /** Given out after a time, behind a row or a time. */
-  recent(since: number, behind: GivenOut | undefined, limit: number): Watched[];
-  countRecent(since: number): number;
-  /** With a payment that may still change, below an id; recent ones too. */
-  unsettled(beforeId: number, limit: number): Watched[];
-  countUnsettled(): number;
-}
+export type WatchedPages = ReturnType<typeof createWatchedPages>;
 
-export function createWatchedPages(orm: Orm): WatchedPages {
+export function createWatchedPages(orm: Orm) {
   const statements = prepare(orm);
   return {
-    upcoming: (count) => statements.upcoming.all({ count }),
-    foreign: (beforeId, limit) => statements.foreign.all({ beforeId, limit }),
-    count: () => statements.count.get()?.count ?? 0,
-    notAhead: (beforeId, limit) => statements.notAhead.all({ beforeId, limit }),
-    recent: (since, behind, limit) =>
+    /**
+     * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its scan:
+     * the scan can find that others issued them, and payments to them then count.
+     */
+    upcoming: (count: number): Watched[] => statements.upcoming.all({ count }),
+    /** Used by another program before we could issue them, below an id. */
+    foreign: (beforeId: number, limit: number): Watched[] =>
+      statements.foreign.all({ beforeId, limit }),
+    count: (): number => statements.count.get()?.count ?? 0,
+    /** What customers may hold or another program uses, below an id. */
+    notAhead: (beforeId: number, limit: number): Watched[] =>
+      statements.notAhead.all({ beforeId, limit }),
+    /** Given out after a time, behind a row or a time. */
+    recent: (since: number, behind: GivenOut | undefined, limit: number): Watched[] =>
       statements.recent.all({
         since,
         issuedAt: behind?.issuedAt ?? Number.MAX_SAFE_INTEGER,
         id: behind?.id ?? 0,
         limit,
       }),
-    countRecent: (since) => statements.countRecent.get({ since })?.count ?? 0,
-    unsettled: (beforeId, limit) => statements.unsettled.all({ beforeId, limit }),
-    countUnsettled: () => statements.countUnsettled.get()?.count ?? 0,
+    countRecent: (since: number): number => statements.countRecent.get({ since })?.count ?? 0,
+    /** With a payment that may still change, below an id; recent ones too. */
+    unsettled: (beforeId: number, limit: number): Watched[] =>
+      statements.unsettled.all({ beforeId, limit }),
+    countUnsettled: (): number => statements.countUnsettled.get()?.count ?? 0,
   };
 }
 

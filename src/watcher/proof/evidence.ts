@@ -239,11 +239,7 @@ export function provenBlock(row: PaymentRow | undefined): Block | undefined {
 }
 
 /** Bounds the bytes that evidence takes: in memory, and unconfirmed ones in the file. */
-export interface EvidenceMemory {
-  open(): MemoryReservation;
-  /** The observation without the bytes of unconfirmed transactions that exceed the rate. */
-  bounded(observation: Observation): Observation;
-}
+export type EvidenceMemory = ReturnType<typeof createEvidenceMemory>;
 
 export interface MemoryReservation {
   /** Reserves bytes; false while too many are reserved. */
@@ -263,7 +259,7 @@ const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
  * @param maxBytes of all open reservations together
  * @param monotonic milliseconds
  */
-export function createEvidenceMemory(maxBytes: number, monotonic: () => number): EvidenceMemory {
+export function createEvidenceMemory(maxBytes: number, monotonic: () => number) {
   let total = 0;
   let recorded: Bucket | undefined;
   function mayRecord({ block, raw }: SeenPayment): boolean {
@@ -273,11 +269,12 @@ export function createEvidenceMemory(maxBytes: number, monotonic: () => number):
     return waitMs === 0;
   }
   return {
-    bounded: (observation) => ({
+    /** The observation without the bytes of unconfirmed transactions that exceed the rate. */
+    bounded: (observation: Observation): Observation => ({
       ...observation,
       seen: observation.seen.map((each) => (mayRecord(each) ? each : withoutBytes(each))),
     }),
-    open() {
+    open(): MemoryReservation {
       let own = 0;
       let isOpen = true;
       const release = (): void => {

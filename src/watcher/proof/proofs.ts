@@ -62,27 +62,7 @@ export interface PaidOutput {
   readonly isRelayed: boolean;
 }
 
-export interface Proofs {
-  /** @throws ServerLie */
-  prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
-  /**
-   * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
-   * inclusion proof is long.
-   * @throws ServerLie
-   */
-  checkTreeDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
-  /**
-   * The transaction and its payment to a script; undefined when it pays nothing.
-   * @param fresh whether the server reports it as unconfirmed
-   * @throws ServerLie
-   */
-  output(
-    session: Session,
-    txid: Txid,
-    script: Uint8Array,
-    fresh?: boolean,
-  ): Promise<PaidOutput | undefined>;
-}
+export type Proofs = ReturnType<typeof createProofs>;
 
 export interface ProofsOptions {
   readonly records: Records;
@@ -94,13 +74,14 @@ export interface ProofsOptions {
 /** Cached trees of proven hashes: 1 MB for a block with 4,000 payments. */
 const maxTrees = 3;
 
-export function createProofs({ records, network, proveDepthAboveSat }: ProofsOptions): Proofs {
+export function createProofs({ records, network, proveDepthAboveSat }: ProofsOptions) {
   const checkpoint = checkpointOf(network);
   const transaction = cacheTransactions();
   const standsAt = createTreeDepth(records.headers, transaction);
   const treeOf = cacheTrees(records);
   return {
-    async prove(session, txid, height) {
+    /** @throws ServerLie */
+    async prove(session: Session, txid: Txid, height: number): Promise<Inclusion> {
       const before = records.headers.bestHashAt(height);
       if (before === undefined) {
         const tipHeight = records.headers.tipHeight();
@@ -117,14 +98,33 @@ export function createProofs({ records, network, proveDepthAboveSat }: ProofsOpt
       }
       return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
-    async checkTreeDepth(session, { block, depth }, valueSat) {
+    /**
+     * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
+     * inclusion proof is long.
+     * @throws ServerLie
+     */
+    async checkTreeDepth(
+      session: Session,
+      { block, depth }: Proven,
+      valueSat: number,
+    ): Promise<void> {
       if (depth === undefined || valueSat <= proveDepthAboveSat) return;
       if (await standsAt(session, block, depth)) return;
       throw new ServerLie(
         `block ${block.height}: its coinbase does not prove how deep its tree is`,
       );
     },
-    async output(session, txid, script, fresh = false) {
+    /**
+     * The transaction and its payment to a script; undefined when it pays nothing.
+     * @param fresh whether the server reports it as unconfirmed
+     * @throws ServerLie
+     */
+    async output(
+      session: Session,
+      txid: Txid,
+      script: Uint8Array,
+      fresh: boolean = false,
+    ): Promise<PaidOutput | undefined> {
       const { raw, parsed } = await transaction(session, txid, { fresh });
       const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;

@@ -75,26 +75,21 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
 const minAbsenceMs = 30_000;
 
 /** Since when payments are unreported. */
-export interface AbsenceTracker {
-  /**
-   * No server reports these payments of the script now; all others of it are reported.
-   * @returns the payments that were unreported for half a minute
-   */
-  lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid>;
-}
+export type AbsenceTracker = ReturnType<typeof createAbsenceTracker>;
 
 /**
  * A server follows the chain first and its node's mempool after it. Around a block, all servers may
  * omit a payment for a few seconds. A restart begins to count anew.
  * @param recheck called when an absence that has begun may count
  */
-export function createAbsenceTracker(
-  world: World,
-  recheck: (scripthash: Scripthash) => void,
-): AbsenceTracker {
+export function createAbsenceTracker(world: World, recheck: (scripthash: Scripthash) => void) {
   const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
-    lasting(scripthash, txids) {
+    /**
+     * No server reports these payments of the script now; all others of it are reported.
+     * @returns the payments that were unreported for half a minute
+     */
+    lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid> {
       const now = world.monotonic();
       const before = scripts.get(scripthash);
       const since = new Map(txids.map((txid) => [txid, before?.get(txid) ?? now]));
