@@ -7,17 +7,14 @@ import type { Records } from '../store/open-records.ts';
 import type { StoreChoice } from '../store/wallets/catalog.ts';
 import { ownStores } from './store-list.ts';
 
-export interface Place {
-  readonly storeId: number;
-  readonly walletId: number;
-}
+export type Place = ReturnType<typeof placeOf>;
 
 /** @throws PaygateError not_found, or invalid with the numbers of `chooseStore` */
 export function placeOf(
   records: Records,
   { key, target }: { readonly key: Pick<Key, 'storeId' | 'scope'>; readonly target: StoreQuery },
   choices: () => StoreChoice[] = () => records.catalog.choices(),
-): Place {
+) {
   const accountOf = (walletId: number | null) =>
     // Read only when it is asked for, because this runs for each address.
     walletId === null || !target.account ? null : records.catalog.wallet(walletId).account;

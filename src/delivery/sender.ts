@@ -133,8 +133,8 @@ export function createSender(world: World, options: SenderOptions) {
     post: (event: OutgoingEvent, signal: AbortSignal): Promise<Attempt> =>
       timed(() => attempt(parts, eventExchange(event), signal)),
     /**
-     * Sends a request that is not a callback to a host, under the same rules. It is unsigned and has
-     * no query of a store. Rejects as `send` does.
+     * Sends a request that is not a callback to a host, under the same rules. It is unsigned and
+     * has no query of a store. Rejects as `send` does.
      */
     probe: (request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> =>
       probe(parts, request, signal),

@@ -29,18 +29,13 @@ export interface TestPayment {
   readonly rbf?: boolean | undefined;
 }
 
-export interface TestTarget {
-  readonly address: string;
-  readonly row: StoreRow;
-  /** The amount of the open order of the address; undefined without one. */
-  readonly orderSat: number | undefined;
-}
+export type TestTarget = ReturnType<typeof testTarget>;
 
 /**
  * The store of an address that may receive a test payment.
  * @throws PaygateError invalid, not_found or conflict, with the reason why it may not
  */
-export function testTarget(records: TestRecords, address: string, now: number): TestTarget {
+export function testTarget(records: TestRecords, address: string, now: number) {
   const place = issuedAddress(records, address);
   if (place.storeId === null) {
     throw new PaygateError('conflict', 'the store of this address is unknown since a restore');
@@ -48,7 +43,11 @@ export function testTarget(records: TestRecords, address: string, now: number): 
   const row = requireRunning(records.catalog.store(place.storeId));
   requireCallbackUrl(row);
   requireUnpaid(records, place);
-  return { address: place.address, row, orderSat: openAmount(records, place, now) };
+  return {
+    address: place.address,
+    row /** The amount of the open order of the address; undefined without one. */,
+    orderSat: openAmount(records, place, now),
+  };
 }
 
 /** @throws PaygateError conflict if the address has any payment, also a dropped one */

@@ -8,16 +8,7 @@ export interface SourceQuote {
   readonly price: number;
 }
 
-export interface Consensus {
-  /** Undefined if too few sources agree. */
-  readonly price: number | undefined;
-  /** Labels of the sources behind the price, in the order of the alphabet. */
-  readonly counted: readonly string[];
-  /** Labels of sources that are too far from the median. */
-  readonly excluded: readonly string[];
-  /** Only two sources are near the median. */
-  readonly isPair: boolean;
-}
+export type Consensus = ReturnType<typeof agree>;
 
 /** The largest distance from the median, as a fraction. See docs/decisions/022. */
 const tolerance = 0.05;
@@ -25,7 +16,7 @@ const tolerance = 0.05;
 const pairTolerance = 0.01;
 
 /** @param quorum the number of sources that must agree */
-export function agree(quotes: readonly SourceQuote[], quorum: number): Consensus {
+export function agree(quotes: readonly SourceQuote[], quorum: number) {
   const distinct = onePerSource(quotes);
   const middle = median(distinct);
   const near = distinct.filter(({ price }) => isNear(price, middle));
@@ -35,7 +26,16 @@ export function agree(quotes: readonly SourceQuote[], quorum: number): Consensus
   const named = new Set(quotes.map(({ label }) => label));
   const price = agreed.length < Math.max(1, quorum) ? undefined : cents(median(agreed));
   const excluded = [...named].filter((label) => !labels.has(label));
-  return { price, counted: price === undefined ? [] : [...labels].sort(), excluded, isPair };
+  return {
+    /** Undefined if too few sources agree. */
+    price /** Labels of the sources behind the price, in the order of the alphabet. */,
+    counted:
+      price === undefined
+        ? []
+        : [...labels].sort() /** Labels of sources that are too far from the median. */,
+    excluded /** Only two sources are near the median. */,
+    isPair,
+  };
 }
 
 function isClosePair(quotes: readonly SourceQuote[]): boolean {

@@ -27,9 +27,7 @@ import {
 } from '../domain/payment/payment.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { Headers } from './chain/headers.ts';
-import type { Orm } from './db/orm.ts';
-import { equals, placeholder, placeholders } from './db/placeholder.ts';
-import { prepared } from './db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from './db/orm.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from './db/store-events.ts';
 import type { Tx } from './db/writer.ts';
 import type { Outbox } from './delivery/outbox.ts';

@@ -2,84 +2,46 @@
 
 import { type NetworkName, networks, parseNetworkName } from '../bitcoin/network.ts';
 import { Events } from '../lib/events.ts';
-import { type Admin, createAdmin } from './access/admin.ts';
-import { createKeys, type Keys } from './access/api-keys.ts';
-import { type Audit, createAudit } from './access/audit.ts';
-import { createIdempotency, type Idempotency } from './access/idempotency.ts';
-import { type Broadcasts, createBroadcasts } from './chain/broadcasts.ts';
-import { createHeaders, type Headers } from './chain/headers.ts';
-import { createServers, type Servers } from './chain/server-records.ts';
+import { createAdmin } from './access/admin.ts';
+import { createKeys } from './access/api-keys.ts';
+import { createAudit } from './access/audit.ts';
+import { createIdempotency } from './access/idempotency.ts';
+import { createBroadcasts } from './chain/broadcasts.ts';
+import { createHeaders } from './chain/headers.ts';
+import { createServers } from './chain/server-records.ts';
 import { truePath } from './db/file-path.ts';
 import type { StoreEventMap, StoreEvents } from './db/store-events.ts';
 import { createEventRecords } from './delivery/event-records.ts';
-import { createEventView, type EventView } from './delivery/event-view.ts';
-import { createNotifications, type Notifications } from './delivery/notification-queue.ts';
-import { createOutbox, type Outbox } from './delivery/outbox.ts';
-import { createWebhookQueue, type WebhookQueue } from './delivery/webhook-queue.ts';
-import { createWebhookRecords, type WebhookRecords } from './delivery/webhook-records.ts';
+import { createEventView } from './delivery/event-view.ts';
+import { createNotifications } from './delivery/notification-queue.ts';
+import { createOutbox } from './delivery/outbox.ts';
+import { createWebhookQueue } from './delivery/webhook-queue.ts';
+import { createWebhookRecords } from './delivery/webhook-records.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './file/database.ts';
 import { refuseOtherNetwork } from './file/file-guards.ts';
 import { createFileState, type FileState } from './file/file-state.ts';
 import { Ledger } from './ledger.ts';
 import { beginMark } from './mark/high-water-mark.ts';
-import { type AccountView, createAccountView } from './orders/account-view.ts';
-import { createLinkView, type LinkView } from './orders/link-view.ts';
+import { createAccountView } from './orders/account-view.ts';
+import { createLinkView } from './orders/link-view.ts';
 import { Links } from './orders/links.ts';
-import { createOrderCounts, type OrderCounts } from './orders/order-counts.ts';
-import { createOrderView, type OrderView } from './orders/order-view.ts';
+import { createOrderCounts } from './orders/order-counts.ts';
+import { createOrderView } from './orders/order-view.ts';
 import { Orders } from './orders/orders.ts';
-import { createReceiptPrices, type ReceiptPrices } from './orders/receipt-prices.ts';
+import { createReceiptPrices } from './orders/receipt-prices.ts';
 import { createRefundedSatOf } from './orders/refunded.ts';
-import { createRefunds, type Refunds } from './orders/refunds.ts';
-import {
-  type ConflictingPayments,
-  createConflictingPayments,
-} from './payments/conflicting-payments.ts';
-import { createPaymentCounts, type PaymentCounts } from './payments/payment-counts.ts';
-import { createPaymentView, type PaymentView } from './payments/payment-view.ts';
-import { createReceipts, type Receipts } from './payments/receipts.ts';
-import { createReceivedView, type ReceivedView } from './payments/received-view.ts';
-import { type AddressView, createAddressView } from './wallets/address-view.ts';
-import { type Addresses, createAddresses } from './wallets/addresses.ts';
+import { createRefunds } from './orders/refunds.ts';
+import { createConflictingPayments } from './payments/conflicting-payments.ts';
+import { createPaymentCounts } from './payments/payment-counts.ts';
+import { createPaymentView } from './payments/payment-view.ts';
+import { createReceipts } from './payments/receipts.ts';
+import { createReceivedView } from './payments/received-view.ts';
+import { createAddressView } from './wallets/address-view.ts';
+import { createAddresses } from './wallets/addresses.ts';
 import { Catalog } from './wallets/catalog.ts';
 
-export interface Records {
-  readonly database: Database;
-  readonly network: NetworkName;
-  /** A random name given to the database when it was made; a copy keeps it. */
-  readonly instance: string;
-  readonly events: StoreEvents;
-  readonly state: FileState;
-  readonly catalog: Catalog;
-  readonly keys: Keys;
-  readonly audit: Audit;
-  readonly admin: Admin;
-  readonly idempotency: Idempotency;
-  readonly addresses: Addresses;
-  readonly headers: Headers;
-  readonly ledger: Ledger;
-  readonly broadcasts: Broadcasts;
-  readonly receipts: Receipts;
-  readonly receiptPrices: ReceiptPrices;
-  readonly paymentCounts: PaymentCounts;
-  readonly conflicts: ConflictingPayments;
-  readonly paymentView: PaymentView;
-  readonly accountView: AccountView;
-  readonly receivedView: ReceivedView;
-  readonly addressView: AddressView;
-  readonly outbox: Outbox;
-  readonly webhooks: WebhookQueue;
-  readonly webhookRecords: WebhookRecords;
-  readonly notifications: Notifications;
-  readonly orders: Orders;
-  readonly orderView: OrderView;
-  readonly orderCounts: OrderCounts;
-  readonly refunds: Refunds;
-  readonly links: Links;
-  readonly linkView: LinkView;
-  readonly eventView: EventView;
-  readonly servers: Servers;
-}
+/** All that reads and writes the file. */
+export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 export interface OpenOptions extends DatabaseOptions {
   /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
@@ -95,7 +57,7 @@ export interface OpenOptions extends DatabaseOptions {
 }
 
 /** @throws PaygateError when the file is not ours, damaged, or of another network */
-export async function openRecords(asked: OpenOptions): Promise<Records> {
+export async function openRecords(asked: OpenOptions) {
   const options = { ...asked, path: truePath(asked.path) };
   const database = openDatabase(options);
   const { orm } = database;
@@ -129,6 +91,7 @@ export async function openRecords(asked: OpenOptions): Promise<Records> {
     return {
       database,
       network,
+      /** A random name given to the database when it was made; a copy keeps it. */
       instance: state.instance.read(),
       events,
       state,

@@ -8,16 +8,7 @@ import type { AcmeOptions } from '../domain/delivery/public-endpoint.ts';
 import { makePrivateFolder, replaceFile } from '../world/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
-export interface AcmeState {
-  /** PEM. The first call makes it. */
-  accountKey(make: () => string): string;
-  /** Undefined without a valid certificate of this name and authority. */
-  certificate(now: number): Certificate | undefined;
-  saveCertificate(certificate: Pick<Certificate, 'cert' | 'key'>): void;
-  /** Epoch milliseconds; 0 before the first attempt. */
-  lastAttemptAt(): number;
-  recordAttempt(now: number): void;
-}
+export type AcmeState = ReturnType<typeof openAcmeState>;
 
 interface StoredCertificate {
   readonly domain: string;
@@ -29,7 +20,7 @@ interface StoredCertificate {
 export function openAcmeState(
   folder: string,
   { domain, directory }: Pick<AcmeOptions, 'domain' | 'directory'>,
-): AcmeState {
+) {
   const at = (name: string): string => join(folder, name);
   const read = (name: string): string | undefined =>
     existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined;
@@ -38,14 +29,16 @@ export function openAcmeState(
     writePrivateFile(at(name), text);
   };
   return {
-    accountKey(make) {
+    /** PEM. The first call makes it. */
+    accountKey(make: () => string): string {
       const known = read('account.pem');
       if (known !== undefined) return known;
       const key = make();
       write('account.pem', key);
       return key;
     },
-    certificate(now) {
+    /** Undefined without a valid certificate of this name and authority. */
+    certificate(now: number): Certificate | undefined {
       const stored = parse(read('certificate.json'));
       if (stored?.domain !== domain || stored.directory !== directory) return undefined;
       try {
@@ -55,14 +48,15 @@ export function openAcmeState(
         return undefined;
       }
     },
-    saveCertificate({ cert, key }) {
+    saveCertificate({ cert, key }: Pick<Certificate, 'cert' | 'key'>): void {
       write(
         'certificate.json',
         JSON.stringify({ domain, directory, cert, key } satisfies StoredCertificate),
       );
     },
-    lastAttemptAt: () => Number(read('last-try') ?? 0) || 0,
-    recordAttempt: (now) => write('last-try', String(now)),
+    /** Epoch milliseconds; 0 before the first attempt. */
+    lastAttemptAt: (): number => Number(read('last-try') ?? 0) || 0,
+    recordAttempt: (now: number): void => write('last-try', String(now)),
   };
 }
 

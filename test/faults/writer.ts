@@ -7,7 +7,7 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sql } from 'drizzle-orm';
 import { createSnapshots } from '../../src/store/backup/backup-schedule.ts';
-import { placeholder } from '../../src/store/db/placeholder.ts';
+import { placeholder } from '../../src/store/db/orm.ts';
 import { openDatabase } from '../../src/store/file/database.ts';
 import { settings } from '../../src/store/schema/schema.ts';
 

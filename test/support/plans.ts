@@ -2,7 +2,7 @@
 
 import SqliteDatabase from 'better-sqlite3';
 import { vi } from 'vitest';
-import { setPrepareAtOnce } from '../../src/store/db/prepared.ts';
+import { setPrepareAtOnce } from '../../src/store/db/orm.ts';
 
 /** @returns the SQL of all statements that `make` prepares, on any connection */
 export async function statementsOf(make: () => unknown): Promise<string[]> {

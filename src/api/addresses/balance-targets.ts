@@ -67,7 +67,8 @@ export function createTargets(options: ApiOptions) {
   return {
     /**
      * Reads each target, in the given order.
-     * @throws PaygateError unavailable when it takes too long, forbidden for targets of other stores
+     * @throws PaygateError unavailable when it takes too long, forbidden for targets of other
+     * stores
      */
     async read(
       named: readonly string[],

@@ -5,7 +5,7 @@ import { unixSeconds } from '../../lib/time-units.ts';
 import { formatMoney, formatPrice } from '../payment/money.ts';
 import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
-import type { OrderPayment, OrderStatus, PaymentStanding, Standing } from './order.ts';
+import type { OrderPayment, PaymentStanding, Standing } from './order.ts';
 
 export interface OrderDetails {
   readonly publicId: string;
@@ -37,19 +37,7 @@ export interface ShownPayment extends OrderPayment {
   readonly signalsRbf: boolean;
 }
 
-export interface PaymentJson {
-  readonly txid: string;
-  readonly value_sat: number;
-  readonly rate: string | null;
-  readonly late: boolean;
-  readonly status: 0 | 1 | 2;
-  readonly confirmations: number;
-  readonly first_seen_at: number;
-  readonly height: number | null;
-  readonly rbf: boolean;
-  readonly gone: boolean;
-  readonly replaced_by: string | null;
-}
+export type PaymentJson = ReturnType<typeof paymentJson>;
 
 export interface QuoteJson {
   readonly rate: string;
@@ -58,46 +46,13 @@ export interface QuoteJson {
   readonly expires_at: number;
 }
 
-export interface OrderJson {
-  readonly id: string;
-  readonly store_id: number;
-  readonly link_id: string | null;
-  readonly version: number;
-  readonly status: OrderStatus;
-  readonly late: boolean;
-  readonly amount: string | null;
-  readonly currency: string | null;
-  readonly amount_sat: number;
-  readonly received_sat: number;
-  readonly confirmed_sat: number;
-  readonly missing_sat: number | null;
-  readonly excess_sat: number;
-  readonly quote: QuoteJson | null;
-  readonly address: string;
-  readonly uri: string | null;
-  readonly page_url: string;
-  readonly reference: string | null;
-  readonly description: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly return_url: string | null;
-  readonly language: string | null;
-  readonly created_at: number;
-  readonly expires_at: number | null;
-  readonly paid_at: number | null;
-  readonly canceled_at: number | null;
-  readonly accepted_at: number | null;
-  readonly payments: readonly PaymentJson[];
-}
+export type OrderJson = ReturnType<typeof orderJson>;
 
 /** Payments that an order shows. Its sums count all. */
 const maxShownPayments = 200;
 
 /** @param baseUrl begins the URL of the order's page, and has no slash at its end */
-export function orderJson(
-  order: OrderDetails,
-  standing: Standing<ShownPayment>,
-  baseUrl: string,
-): OrderJson {
+export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>, baseUrl: string) {
   const { publicId, address, currency, amountMinor, storeName } = order;
   const { quote, missingSat } = standing;
   return {
@@ -151,7 +106,7 @@ export function paymentJson({
   payment,
   rateCents,
   isLate,
-}: Pick<PaymentStanding<ShownPayment>, 'payment' | 'rateCents' | 'isLate'>): PaymentJson {
+}: Pick<PaymentStanding<ShownPayment>, 'payment' | 'rateCents' | 'isLate'>) {
   return {
     txid: payment.txid,
     value_sat: payment.valueSat,

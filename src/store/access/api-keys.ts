@@ -6,9 +6,7 @@ import { apiKeyHash, formatApiKey } from '../../domain/access/api-key.ts';
 import type { KeyPlugin, KeyScope } from '../../domain/access/key-scope.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { apiKeys } from '../schema/schema.ts';
 

@@ -3,9 +3,7 @@
 // stay.
 
 import { desc, lt, sql } from 'drizzle-orm';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { audit } from '../schema/schema.ts';
 

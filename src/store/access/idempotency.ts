@@ -3,9 +3,7 @@
 
 import { and, asc, sql } from 'drizzle-orm';
 import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { idempotencyKeys } from '../schema/schema.ts';
 

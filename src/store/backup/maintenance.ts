@@ -4,7 +4,7 @@
 
 import { reasonOf } from '../../lib/errors.ts';
 import { minuteMs } from '../../lib/time-units.ts';
-import type { Cancel, World } from '../../world/world.ts';
+import type { World } from '../../world/world.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Database } from '../file/database.ts';
 import type { IssuingGuard } from '../file/issuing-guard.ts';
@@ -36,10 +36,7 @@ export interface MaintenanceParts {
   readonly orderView: Pick<OrderView, 'changedSince'>;
 }
 
-export interface Maintenance {
-  readonly cancels: readonly Cancel[];
-  last(): Promise<void>;
-}
+export type Maintenance = ReturnType<typeof startMaintenance>;
 
 export function startMaintenance({
   world,
@@ -48,7 +45,7 @@ export function startMaintenance({
   snapshots,
   events,
   orderView,
-}: MaintenanceParts): Maintenance {
+}: MaintenanceParts) {
   const isDisplaced = () => guard.displaced() !== undefined;
   const isOverwritten = () => guard.overwritten() !== undefined;
   let isReported = false;
@@ -82,7 +79,7 @@ export function startMaintenance({
       world.schedule(everyQuarter, takeSnapshot),
       world.schedule(everyHour, () => void database.checkpoint()),
     ],
-    async last() {
+    async last(): Promise<void> {
       // The guard caches its answer for a turn, and the stop may come in the turn of the deletion.
       if (database.place() === 'ours') return;
       await snapshots.last(world.now()).catch((error: unknown) => {

@@ -4,9 +4,7 @@
 
 import { asc, eq, lte, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { payments, transactions } from '../schema/schema.ts';
 

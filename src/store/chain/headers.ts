@@ -15,9 +15,7 @@ import {
 import type { ChainHeader, ChainView } from '../../domain/payment/chain.ts';
 import { type Block, depthOf } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState } from '../file/file-state.ts';

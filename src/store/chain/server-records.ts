@@ -3,8 +3,7 @@
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { Ban, TlsIdentity } from '../../domain/payment/server-record.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
 import { servers } from '../schema/schema.ts';

@@ -1,7 +1,7 @@
 // Old rows that maintenance deletes, some thousand at once.
 
 import { type SQL, sql } from 'drizzle-orm';
-import { placeholder } from './placeholder.ts';
+import { placeholder } from './orm.ts';
 
 /**
  * The id of the last of the first `limit` rows, up to one that was made at `before` or later; null

@@ -1,8 +1,7 @@
 // The stores that a list goes through, because the indexes of lists begin with the store.
 
 import { stores } from '../schema/schema.ts';
-import type { Orm } from './orm.ts';
-import { prepared } from './prepared.ts';
+import { type Orm, prepared } from './orm.ts';
 
 export type StoreIds = (storeId?: number) => readonly number[];
 

@@ -4,9 +4,7 @@
 
 import { and, isNotNull, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { stores, webhooks } from '../schema/schema.ts';
 
 export type StreakColumn =

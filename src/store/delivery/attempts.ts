@@ -4,9 +4,7 @@ import { asc, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/delivery/retry.ts';
 import { lastOldRow } from '../db/first-rows.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholders, prepared } from '../db/orm.ts';
 import { attempts, type Channel, isOf } from '../schema/delivery-schema.ts';
 
 export interface AttemptRecord {

@@ -1,9 +1,7 @@
 // The queue of callbacks, as claims, counts and lists see it.
 
 import { and, desc, type SQL, sql } from 'drizzle-orm';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import { callbackColumns, deliveries, isOf } from '../schema/delivery-schema.ts';
 import { stores } from '../schema/schema.ts';
 import type { ChannelTerms } from './delivery-claims.ts';

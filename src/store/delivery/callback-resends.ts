@@ -3,8 +3,7 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
+import { type Orm, placeholder } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
 import { headers, payments, stores } from '../schema/schema.ts';

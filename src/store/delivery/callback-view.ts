@@ -4,9 +4,7 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import {
   attempts,

@@ -3,9 +3,7 @@
 
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/delivery/retry.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { type Channel, deliveries, isOf } from '../schema/delivery-schema.ts';
 import { orders } from '../schema/order-schema.ts';

@@ -1,9 +1,7 @@
 // How many deliveries of a queue wait or failed for good: reads alone, each bounded.
 
 import { type SQL, sql } from 'drizzle-orm';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import { isOf } from '../schema/delivery-schema.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
 

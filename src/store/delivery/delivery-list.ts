@@ -3,9 +3,7 @@
 import { and, desc, lt, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { type Candidates, findIds, readAll, type SearchedPage } from '../db/searched-list.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import { type Channel, deliveries, type EventType, isOf } from '../schema/delivery-schema.ts';

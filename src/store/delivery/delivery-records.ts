@@ -3,9 +3,7 @@
 
 import { and, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries, isOf } from '../schema/delivery-schema.ts';
 import { type AttemptRecord, createAttempts } from './attempts.ts';
@@ -29,9 +27,9 @@ export function createDeliveryRecords(orm: Orm, terms: ChannelTerms) {
     /**
      * Records an attempt and ends its lease. A failed delivery is `owed` again at `next.at`, or
      * exhausted without one. It stays superseded or `held` if it became so meanwhile, and is
-     * superseded if a newer one took its place. If it was resent while the request was in flight, it
-     * keeps the new schedule. A delivered one with a doubtful answer is sent again at `next.at`, and
-     * stays delivered.
+     * superseded if a newer one took its place. If it was resent while the request was in flight,
+     * it keeps the new schedule. A delivered one with a doubtful answer is sent again at `next.at`,
+     * and stays delivered.
      */
     record(
       _tx: Tx,

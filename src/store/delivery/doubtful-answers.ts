@@ -4,9 +4,7 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import { stores } from '../schema/schema.ts';
 import { prepareStreak, type Streak } from './answer-streak.ts';
 import { isCalled } from './callback-queue.ts';

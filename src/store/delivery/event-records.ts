@@ -14,9 +14,7 @@ import { type InvoiceEvent, isAskedFor } from '../../domain/order/invoice-event.
 import { eventIdFor } from '../../domain/order/order-id.ts';
 import type { WebhookEvents } from '../../domain/store/store-settings.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
 import { versionsRaisedName } from '../file/file-state.ts';

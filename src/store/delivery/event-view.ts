@@ -4,9 +4,7 @@ import { and, asc, gt, type SQL, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import {

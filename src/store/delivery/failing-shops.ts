@@ -3,8 +3,7 @@
 
 import { and, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
-import type { Orm } from '../db/orm.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, prepared } from '../db/orm.ts';
 import { isOf } from '../schema/delivery-schema.ts';
 import { stores, webhooks } from '../schema/schema.ts';
 import { prepareStreak, type Streak } from './answer-streak.ts';

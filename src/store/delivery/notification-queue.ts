@@ -13,9 +13,7 @@ import {
 } from '../../domain/delivery/notice.ts';
 import { notificationIdFor } from '../../domain/order/order-id.ts';
 import { dayMs } from '../../lib/time-units.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState, TargetOwner } from '../file/file-state.ts';
 import {

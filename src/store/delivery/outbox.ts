@@ -22,9 +22,7 @@ import {
   type EventFacts,
   eventId,
 } from '../../domain/delivery/callback.ts';
-import type { Orm } from '../db/orm.ts';
-import { placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
 import { type CallbackState, deliveries, nextId } from '../schema/delivery-schema.ts';

@@ -9,9 +9,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
 import { lastOldRow } from '../db/first-rows.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
 import { isReceiving, stores, webhooks } from '../schema/schema.ts';

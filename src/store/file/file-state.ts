@@ -5,9 +5,7 @@ import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { settings } from '../schema/schema.ts';
 

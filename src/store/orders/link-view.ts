@@ -4,9 +4,7 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { LinkInput } from '../../domain/order/link-input.ts';
 import { type LinkCounts, type LinkJson, linkJson } from '../../domain/order/link-json.ts';
 import { steppedValues } from '../../lib/stepped-values.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { createStoreIds } from '../db/store-ids.ts';
 import { links } from '../schema/order-schema.ts';
 

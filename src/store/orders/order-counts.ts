@@ -2,9 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import type { OrderStatus } from '../../domain/order/order.ts';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import { orders } from '../schema/order-schema.ts';
 import { stores } from '../schema/schema.ts';
 

@@ -28,9 +28,7 @@ import { type FiatPrice, type Quote, quoteAt } from '../../domain/order/quote.ts
 import { maxUnminedMs } from '../../domain/payment/in-time.ts';
 import { paymentEventOf } from '../../domain/payment/payment-event.ts';
 import { secondMs } from '../../lib/time-units.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import { maxRowsRead } from '../db/searched-list.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../db/store-events.ts';
 import type { TimedPlace } from '../db/timed-list.ts';

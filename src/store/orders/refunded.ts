@@ -1,9 +1,7 @@
 // What customers received back of an order. Only refunds that are done count.
 
 import { and, isNotNull } from 'drizzle-orm';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import { satSum } from '../db/sat-sum.ts';
 import { refunds } from '../schema/order-schema.ts';
 

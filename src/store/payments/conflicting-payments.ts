@@ -9,9 +9,7 @@ import { parseTransaction } from '../../bitcoin/transaction.ts';
 import type { PaymentState } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { lazy } from '../../lib/lazy.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { payments } from '../schema/schema.ts';
 import { prepareRaw } from './payment-records.ts';
 

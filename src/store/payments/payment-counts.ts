@@ -3,9 +3,7 @@
 
 import { count, min, sql } from 'drizzle-orm';
 import type { PaymentState } from '../../domain/payment/payment.ts';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { PaymentMove } from '../db/store-events.ts';
 import { addresses, isReversedSince, payments, wallets } from '../schema/schema.ts';
 

@@ -3,9 +3,7 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { isSubscribed } from '../../domain/delivery/event-body.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder, placeholders } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import {
   addresses,

@@ -10,9 +10,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { PaymentState } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import {
   type Candidates,
   type FoundIds,

@@ -3,9 +3,7 @@
 
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import { addresses, isGivenOut, payments } from '../schema/schema.ts';
 
 export type Receipt = ReturnType<Receipts['byTxid']>[number];

@@ -4,7 +4,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import { equals } from '../db/placeholder.ts';
+import { equals } from '../db/orm.ts';
 import { addresses } from '../schema/schema.ts';
 import type { WalletRow } from './catalog.ts';
 

@@ -6,9 +6,7 @@ import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
 import type { NetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { endKeysOf } from '../access/api-keys.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { ownWebhook, stores, wallets, webhooks } from '../schema/schema.ts';
 

@@ -5,9 +5,7 @@
 import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState, ReturnedState } from '../file/file-state.ts';
 import { addresses } from '../schema/schema.ts';

@@ -5,7 +5,7 @@ import type { WalletKey } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Keys } from '../access/api-keys.ts';
 import type { Tx } from '../db/writer.ts';
-import type { Catalog, NewStore, StoreChoice, StoreRow, WalletRow } from './catalog.ts';
+import type { Catalog, NewStore, StoreChoice, StoreRow } from './catalog.ts';
 
 export interface NewShop {
   readonly key: WalletKey;
@@ -16,11 +16,7 @@ export interface NewShop {
   readonly secret: Uint8Array;
 }
 
-export interface Shop {
-  readonly row: StoreRow;
-  readonly wallet: WalletRow;
-  readonly apiKey: string;
-}
+export type Shop = ReturnType<typeof setUpShop>;
 
 /**
  * @throws PaygateError conflict for a start index of a wallet, or the callback URL of a store, that
@@ -31,7 +27,7 @@ export function setUpShop(
   tx: Tx,
   now: number,
   shop: NewShop,
-): Shop {
+) {
   requireOwnUrl(catalog, shop.fields.callbackUrl);
   const wallet = catalog.ensureWallet(tx, now, shop.key, shop.startIndex);
   const row = catalog.addStore(tx, now, { ...shop.fields, walletId: wallet.id });

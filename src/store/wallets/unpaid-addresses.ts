@@ -1,9 +1,7 @@
 // Which of a wallet's newest addresses are unpaid or were left out: reads alone.
 
 import { and, count, desc, eq, lt, sql } from 'drizzle-orm';
-import type { Orm } from '../db/orm.ts';
-import { equals, placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { addresses, payments, wallets } from '../schema/schema.ts';
 import {
   type AddressPlace,
@@ -30,8 +28,8 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
   return {
     /**
-     * The last address issued to the store, if that was after `since`, and no payment to it was ever
-     * recorded, not even a dropped one.
+     * The last address issued to the store, if that was after `since`, and no payment to it was
+     * ever recorded, not even a dropped one.
      */
     unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined {
       const last = statements.newest
@@ -49,12 +47,14 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
       return rows.length === count && rows.every(isUnpaid);
     },
     /**
-     * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment can
-     * be taken back, so one of them may not end a count that guards against strangers.
+     * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment
+     * can be taken back, so one of them may not end a count that guards against strangers.
      */
     unpaidSinceBlock: (walletId: number): number =>
       statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
-    /** How many of the wallet's newest addresses were given out since the last one that was paid. */
+    /**
+     * How many of the wallet's newest addresses were given out since the last one that was paid.
+     */
     unpaidRun: (walletId: number): number => statements.unpaidRun.get({ walletId })?.count ?? 0,
     /** The longest way from a paid one of them to the next. */
     widestStep: (walletId: number): number => statements.widestStep.get({ walletId })?.widest ?? 0,

@@ -4,9 +4,7 @@
 import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
-import { prepared } from '../db/prepared.ts';
+import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import { addresses, payments, wallets } from '../schema/schema.ts';
 
 export interface Watched {
@@ -26,8 +24,8 @@ export function createWatchedPages(orm: Orm) {
   const statements = prepare(orm);
   return {
     /**
-     * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its scan:
-     * the scan can find that others issued them, and payments to them then count.
+     * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its
+     * scan: the scan can find that others issued them, and payments to them then count.
      */
     upcoming: (count: number): Watched[] => statements.upcoming.all({ count }),
     /** Used by another program before we could issue them, below an id. */

@@ -2,8 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { afterEach, expect, test } from 'vitest';
 import { openSqlite } from '../../../src/store/db/driver.ts';
-import { ormOf } from '../../../src/store/db/orm.ts';
-import { equals, placeholder, placeholders } from '../../../src/store/db/placeholder.ts';
+import { equals, ormOf, placeholder, placeholders } from '../../../src/store/db/orm.ts';
 import { ReadSnapshot } from '../../../src/store/db/read-snapshot.ts';
 import { payments } from '../../../src/store/schema/schema.ts';
 

@@ -1,7 +1,7 @@
 // Statements that are built at their first use.
 
 import { afterEach, expect, test } from 'vitest';
-import { prepared, setPrepareAtOnce } from '../../../src/store/db/prepared.ts';
+import { prepared, setPrepareAtOnce } from '../../../src/store/db/orm.ts';
 
 afterEach(() => setPrepareAtOnce(false));
 
