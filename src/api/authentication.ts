@@ -21,10 +21,7 @@ export interface AuthParts {
   readonly now: () => number;
 }
 
-/**
- * Returns the key of a request, if it may call the operation.
- * @throws PaygateError unauthorized, forbidden, limited
- */
+/** The key, if it may call the operation. @throws PaygateError unauthorized, forbidden, limited */
 export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   let key: Key | undefined;
   try {
@@ -60,10 +57,7 @@ function noteRefusal(
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
 }
 
-/**
- * The valid key of a request that needs none. A wrong one is limited and logged as everywhere.
- * @throws PaygateError limited
- */
+/** The valid key of a request that needs none; a wrong one counts. @throws PaygateError limited */
 export function optionalKey(parts: AuthParts, path: string, context: Context): Key | undefined {
   const key = keyOf(parts, context);
   if (key !== undefined || presentedKey(context).text === undefined) return key;

@@ -51,10 +51,7 @@ export function listed<T>(
   return { data: rows.slice(0, limit), has_more: rows.length > limit };
 }
 
-/**
- * The store whose rows a key asks for; undefined for those of all stores.
- * @throws PaygateError not_found for a store of other keys
- */
+/** Undefined for all stores. @throws PaygateError not_found for a store of other keys */
 export function storeIdOf(
   { catalog }: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,

@@ -54,9 +54,7 @@ function polymod(symbols: readonly number[]): bigint {
   return sum;
 }
 
-/**
- * BIP380: each character's position in its group of 32; every three groups make one more symbol.
- */
+/** BIP380: each character's position in its group of 32; three groups make one more symbol. */
 function symbolsOf(text: string): number[] {
   const places = Array.from(text, (character) => inputCharset.indexOf(character));
   if (places.includes(-1)) throwInvalid('this output descriptor has characters that none has');
@@ -82,9 +80,7 @@ export function descriptorChecksum(body: string): string {
     .join('');
 }
 
-/**
- * BIP380 allows `h` and `'` for a hardened step. Their checksums differ, their meaning does not.
- */
+/** BIP380 allows `h` and `'` for a hardened step: other checksums, the same meaning. */
 function hardenedSpellings(body: string): string[] {
   const written = (mark: string) =>
     body.replace(/\[[^\]]*\]/g, (origin) => origin.replace(/['hH](?=[/\]])/g, mark));
@@ -118,19 +114,13 @@ function checkDescriptor(text: string): CheckedDescriptor {
   );
 }
 
-/**
- * The descriptor with the checksum of its body, with or without one in the input.
- * @throws PaygateError invalid
- */
+/** Adds the checksum of the body where it is missing. @throws PaygateError invalid */
 export function withChecksum(text: string): string {
   const { body } = checkDescriptor(text);
   return `${body}#${descriptorChecksum(body)}`;
 }
 
-/**
- * The last of all checks, because its message offers a checksum for exactly this text.
- * @throws PaygateError invalid without a checksum
- */
+/** The last check: its message offers a checksum for this text. @throws PaygateError invalid */
 export function requireChecksum(text: string): void {
   const { body, hasChecksum } = checkDescriptor(text);
   if (hasChecksum) return;

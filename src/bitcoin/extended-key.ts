@@ -131,10 +131,7 @@ function decodePayload(text: string): Uint8Array {
   return payload;
 }
 
-/**
- * @param text Base58Check alone
- * @throws PaygateError invalid
- */
+/** @param text Base58Check alone @throws PaygateError invalid */
 export function decodeExtendedKey(text: string): DecodedKey {
   const payload = decodePayload(text);
   const view = createView(payload);

@@ -66,10 +66,7 @@ export function rejectSigner(): never {
   );
 }
 
-/**
- * The wallet of one key. Its origin may state the script type.
- * @throws PaygateError invalid
- */
+/** The wallet of one key. Its origin may state the script type. @throws PaygateError invalid */
 export function walletOfExpression(expression: string): NamedWallet {
   const [, , steps = ''] = origin.exec(expression) ?? [];
   if (expression.startsWith('[') && !origin.test(expression)) {
@@ -89,10 +86,7 @@ export function walletOfExpression(expression: string): NamedWallet {
   return { text: key, ...(purpose && { scriptType: purpose }) };
 }
 
-/**
- * Checks the form of a text that should be one bare key, for secrets first.
- * @throws PaygateError invalid, saying what the text is instead
- */
+/** For a text that should be one bare key, secrets first. @throws PaygateError invalid */
 export function requireBareKey(text: string): void {
   if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) rejectPrivateMaterial();
   if (text === '') throwInvalid('no wallet key given: paste an xpub, ypub or zpub');

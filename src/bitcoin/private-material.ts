@@ -20,10 +20,7 @@ const token = (shape: string) => `(?<![0-9A-Za-z])${shape}(?![0-9A-Za-z])`;
 const extendedPrivateKey = /(?<![0-9A-Za-z])[xyztuv]prv[0-9A-Za-z]{16}/i;
 /** An extended private key next to other letters. The fifth letter is one of these. */
 const gluedPrivateKey = /(?:[xyztuv]prv[89A]|[YZUV]prv[1-9A])[0-9A-Za-z]{16}/;
-/**
- * An extended private key in text without its white space. A mention of an xprv before an xpub is
- * no private key.
- */
+/** Without its white space. A mention of an xprv before an xpub is no private key. */
 const joinedExtendedKey = new RegExp(
   `[xyztuvYZUV]prv(?!${base58}{0,60}[xyztuvYZUV]pub)[1-9A]${base58}{89}`,
 );

@@ -20,10 +20,7 @@ export interface AttemptParts {
   readonly events?: StoreEvents;
 }
 
-/**
- * Never rejects: an internal error counts as a failed attempt.
- * @returns undefined if the signal aborted the attempt
- */
+/** Never rejects: an internal error is a failed attempt. @returns undefined if aborted */
 export async function makeAttempt(
   { world, channel }: AttemptParts,
   delivery: ClaimedDelivery,
@@ -43,10 +40,7 @@ export async function makeAttempt(
   }
 }
 
-/**
- * Never rejects: if the record fails, the delivery is sent again when its lease ends.
- * @returns whether the record was committed
- */
+/** Never rejects: without a record it is sent again. @returns whether that was committed */
 export async function recordAttempt(
   { world, database, channel, notifications, events }: AttemptParts,
   delivery: ClaimedDelivery,

@@ -119,10 +119,7 @@ export async function sendRequest(
   return progress;
 }
 
-/**
- * A resolver that makes one lookup for each attempt.
- * @throws PaygateError forbidden for a literal address that must not be dialled
- */
+/** Makes one lookup for each attempt. @throws PaygateError forbidden for a literal address */
 function guardedLookup({ world, options }: RequestParts, url: URL, policy: TargetPolicy): Resolver {
   const local = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
   const lookUp = guardTarget(url, policy, local, world.resolve);

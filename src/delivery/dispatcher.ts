@@ -291,10 +291,7 @@ export class DeliveryDispatcher {
     }
   }
 
-  /**
-   * When the delivery is due again. A host that is down costs it no attempt. See
-   * docs/decisions/011.
-   */
+  /** When it is due again. A host that is down costs it no attempt (docs/decisions/011). */
   #nextOf({ url, step, dueAt, state }: ClaimedDelivery, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
     const isConfirmation = state === 'delivered';

@@ -123,10 +123,7 @@ export function createSender(world: World, options: SenderOptions) {
     return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
   }
   return {
-    /**
-     * Makes one attempt. Whatever the shop's server does is an outcome, not an error.
-     * Rejects with the signal's reason if the signal aborted.
-     */
+    /** Rejects only with the signal's reason: what a shop's server does is an outcome. */
     send: (callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt> =>
       timed(() => attempt(parts, callbackExchange(callback), signal)),
     /** Makes one attempt to send an event to a webhook, as `send` does. */

@@ -47,10 +47,7 @@ export function guardTarget(
   };
 }
 
-/**
- * The proxy for an onion service. Undefined for all other hosts.
- * @throws PaygateError forbidden if no proxy is set or the onion name is invalid
- */
+/** Undefined for other hosts. @throws PaygateError forbidden without a proxy, or a bad name */
 export function onionProxy(
   { hostname }: URL,
   proxy: SocksProxy | undefined,

@@ -31,10 +31,7 @@ export interface TestPayment {
 
 export type TestTarget = ReturnType<typeof testTarget>;
 
-/**
- * The store of an address that may receive a test payment.
- * @throws PaygateError invalid, not_found or conflict, with the reason why it may not
- */
+/** @throws PaygateError invalid, not_found or conflict, with the reason */
 export function testTarget(records: TestRecords, address: string, now: number) {
   const place = issuedAddress(records, address);
   if (place.storeId === null) {

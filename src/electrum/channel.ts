@@ -52,10 +52,7 @@ export interface ChannelOptions {
 }
 
 export interface NotificationReader {
-  /**
-   * Reads a notification and returns its delivery. An error with the code `invalid` ends the
-   * channel.
-   */
+  /** Returns its delivery. An error with the code `invalid` ends the channel. */
   read(method: string, params: readonly unknown[]): () => void;
 }
 
@@ -120,9 +117,7 @@ export class Channel {
     return this.#queue.bulkCount;
   }
 
-  /**
-   * Whether the server would delay a small response, because the next request is the only one.
-   */
+  /** Whether the server would delay a small response, as the only one in flight. */
   get holdsBack(): boolean {
     return this.#fillers !== undefined && this.#requestsInFlight() + this.#queue.length === 0;
   }
@@ -268,9 +263,7 @@ export class Channel {
     setImmediate(() => this.#deliver(messages));
   }
 
-  /**
-   * Reads one message and returns its delivery. Only reading may fail: a failed delivery is a bug.
-   */
+  /** Returns the delivery of one message. Only reading may fail: a failed delivery is a bug. */
   #next(messages: Iterator<RpcMessage, void>): (() => void) | undefined {
     try {
       const message = messages.next();

@@ -21,14 +21,9 @@ const maxIdleBufferBytes = 64 * 1024;
 const maxShortLine = 65_536;
 /** A history has a comma for each 33 characters at most. More parts than this only cost memory. */
 const minCharactersPerComma = 25;
-/**
- * A verbose transaction may have these in any case: nodes relay up to 230,000 witness items in one.
- */
+/** A verbose transaction may have these: nodes relay up to 230,000 witness items in one. */
 const maxTransactionParts = 300_000;
-/**
- * Bytes of notifications: all of 40,000 subscribed addresses change at once, then some 80 a second,
- * ten times what fits in blocks.
- */
+/** All of 40,000 addresses change at once, then 80 a second, ten times what fits in blocks. */
 const notificationRate: Rate = { perMinute: 960_000, burst: 10_000_000 };
 
 const newline = 0x0a;
@@ -77,10 +72,7 @@ export class MessageReader {
     this.#expectations = expectations;
   }
 
-  /**
-   * Yields each message that these bytes complete; messages before a violation come out first.
-   * @throws PaygateError invalid
-   */
+  /** Messages before a violation come out first. @throws PaygateError invalid */
   *push(chunk: Uint8Array): Generator<RpcMessage, void> {
     for (const line of this.#framer.push(chunk)) {
       if (line.length > maxShortLine) this.#checkLongLine(line);

@@ -36,9 +36,7 @@ export class Liveness {
   readonly #options: LivenessOptions;
   #answeredAt: number;
   #latencyMs: number | undefined;
-  /**
-   * Overdue requests count against the in-flight limit, so that a slow server is not asked more.
-   */
+  /** They count against the in-flight limit, so that a slow server is not asked more. */
   #overdue = 0;
   #bulkOverdue = 0;
   #cancelSilence: Cancel = () => {};

@@ -122,9 +122,7 @@ export class Pool {
     return undefined;
   }
 
-  /**
-   * A session with a server that is not connected, which the caller closes; undefined without any.
-   */
+  /** A session with a server that is not connected; the caller closes it. */
   async borrow(): Promise<Session | undefined> {
     const now = this.#options.world.monotonic();
     const [member] = this.#members

@@ -21,9 +21,7 @@ export interface ServerAddress {
   readonly label: string;
 }
 
-/**
- * Names that never lead to the public Internet: RFC 6761, 6762, 8375; ICANN reserved `internal`.
- */
+/** Names beside the public Internet: RFC 6761, 6762, 8375; ICANN reserved `internal`. */
 const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 const ownRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
 

@@ -174,9 +174,7 @@ export class Session {
     return this.#notifications.tip ?? answered;
   }
 
-  /**
-   * Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum.
-   */
+  /** Up to `count` raw headers; fewer at the tip or beyond the server's maximum. */
   headers(start: number, count: number): Promise<readonly Uint8Array[]> {
     return requestHeaders(this.#channel, start, count, this.version);
   }

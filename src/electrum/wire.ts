@@ -140,10 +140,7 @@ export function parseRawTransaction(result: unknown): Uint8Array {
   return bytes(result, 'transaction');
 }
 
-/**
- * The raw transaction out of the verbose result; undefined when that does not have it.
- * Section `blockchain-transaction-get`.
- */
+/** Undefined if the verbose result lacks it. Section `blockchain-transaction-get`. */
 export function parseVerboseTransaction(result: unknown): Uint8Array | undefined {
   // A server without verbose results gives the bytes.
   const hex = isRecord(result) ? result.hex : result;

@@ -246,10 +246,7 @@ export class Prices {
     this.#stopping.abort(new SourceFault('paygate is stopping'));
   }
 
-  /**
-   * `outage` if too few sources answer, `dispute` if too few agree.
-   * @param logs whether excluded sources are logged and shown in `status`
-   */
+  /** `outage`: too few answer; `dispute`: too few agree. @param logs excluded sources */
   async #find(
     currency: string,
     sources: readonly PriceSource[],

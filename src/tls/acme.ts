@@ -36,10 +36,7 @@ export interface Acme extends CertificateSource {
   challenge(token: string): string | undefined;
 }
 
-/**
- * @param folder for keys and certificates
- * @throws PaygateError invalid
- */
+/** @param folder for keys and certificates @throws PaygateError invalid */
 export function createAcme(options: AcmeOptions, folder: string, world: World): Acme {
   const state = openAcmeState(folder, options);
   const ca = options.ca === undefined ? undefined : readCa(options.ca);

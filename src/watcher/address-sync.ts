@@ -75,10 +75,7 @@ export interface Unshown {
   readonly error: RequestError;
 }
 
-/**
- * Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes
- * relay.
- */
+/** Waiting to be recorded: eight of the largest, or a hundred that nodes relay. */
 const maxEvidenceBytes = 32_000_000;
 /** How long a server's headers are waited for: by then the server is in doubt. */
 export const maxHeadersMs = 60_000;
@@ -165,10 +162,7 @@ export class AddressSync {
     return { kind, isTipChanged: tipChanges !== this.#tipChanges, unshown };
   }
 
-  /**
-   * Notes what the first look after an interruption shows.
-   * @returns what adds to an observation of this look what each of its payments may count from
-   */
+  /** @returns what adds to a first look what each of its payments may count from */
   #firstLook(
     scripthash: Scripthash,
     history: readonly { readonly txid: Txid }[],
@@ -336,10 +330,7 @@ export function createAnnouncements(world: World, recheck: (scripthash: Scriptha
     announced(scripthash: Scripthash, status: Status): void {
       announcements.set(scripthash, { status, checks: 0 });
     },
-    /**
-     * The status of a history that the server showed; another than the announced one is checked
-     * again.
-     */
+    /** A shown history's status; another than the announced one is checked again. */
     shown(scripthash: Scripthash, status: Status): void {
       const announcement = announcements.get(scripthash);
       if (announcement === undefined) return;

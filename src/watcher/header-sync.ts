@@ -105,10 +105,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     return connecting.run(async () => records.headers.tip() ?? (await storeBase(options, base)));
   }
 
-  /**
-   * Fetches and connects chunk by chunk; steps back where the first chunk does not link.
-   * @param isKnown whether another server has shown the tip meanwhile
-   */
+  /** Steps back where the first chunk does not link. @param isKnown by another server meanwhile */
   async function followFrom(
     session: Session,
     height: number,

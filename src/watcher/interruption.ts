@@ -82,10 +82,7 @@ export class Interruption {
     if (this.#hasNote || this.#mayNeedNote()) this.#parts.tasks.run(() => this.#note());
   }
 
-  /**
-   * Called each second.
-   * @returns whether the machine slept or its clock jumped since the last look: sessions are stale
-   */
+  /** Each second. @returns whether the machine slept or its clock jumped: sessions are stale */
   look(): boolean {
     this.#checkPause();
     if (this.#since === undefined) this.#lookNow();

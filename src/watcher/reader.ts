@@ -44,10 +44,7 @@ export interface ScriptMovements {
 interface CachedMovements {
   readonly status: StatusHash | null;
   readonly movements: readonly BalanceChange[];
-  /**
-   * Our tip at the time of the request. A script that is not watched is asked for once a block: see
-   * docs/decisions/019.
-   */
+  /** At the request. What is not watched is asked for once a block (docs/decisions/019). */
   readonly tip: BlockHash | undefined;
 }
 
@@ -56,9 +53,7 @@ const bulk = { bulk: true };
 const itemsAtOnce = 25;
 /** Transactions of one script; no address for payments has more. */
 const maxItems = 5_000;
-/**
- * Outputs that all transactions of one script spend: a server may invent thousands of large ones.
- */
+/** Spent by all transactions of one script: a server may invent thousands of large ones. */
 const maxSpentOutputs = 300_000;
 const maxIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */

@@ -128,9 +128,7 @@ export class ServerChoice {
     return !this.#parts.records.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
-  /**
-   * Compares every live server with our best chain; the pool, the log and listeners learn of it.
-   */
+  /** Compares every live server with our best chain, and announces the result. */
   assess(): void {
     const assessed = this.live().map((session) => ({
       session,
@@ -140,10 +138,7 @@ export class ServerChoice {
     this.#parts.events.emit('assessed', assessed);
   }
 
-  /**
-   * A proof of this server failed twice.
-   * @returns false when it may be on another branch, where other things are true
-   */
+  /** Two proofs failed. @returns false if it may be on another branch, with other truths */
   reportLie(session: Session, reason: string): boolean {
     this.assess();
     if (this.#mayDiffer(session)) return false;
@@ -160,9 +155,7 @@ export class ServerChoice {
     session.close(`it leaves requests unanswered: ${reason}`);
   }
 
-  /**
-   * Connects the headers that a server announced. It lied only if its newest tip is false as well.
-   */
+  /** Follows an announced tip. The server lied only if its newest tip is false as well. */
   async follow(session: Session, tip: HeaderTip): Promise<void> {
     try {
       await this.#parts.headerSync.sync(session, tip);
@@ -211,10 +204,7 @@ export class ServerChoice {
     return doubtOf({ view, network, tip, now: world.now() }) ?? 'level';
   }
 
-  /**
-   * Whether a failed proof may be no lie: the server is on another branch, or its header is under
-   * way.
-   */
+  /** The server is on another branch, or its header is under way: no lie. */
   #mayDiffer(session: Session): boolean {
     if (this.isOnOtherBranch(session)) return true;
     const since = this.#unknownSince.get(session);

@@ -4,9 +4,7 @@
 import { parse } from 'node-cron';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
-/**
- * Every possible day occurs in this time, even 29 February on a given day of the week around 2100.
- */
+/** Has every possible day, even 29 February on a given day of the week around 2100. */
 const maxWaitMs = 41 * 366 * dayMs;
 
 /**

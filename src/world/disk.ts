@@ -39,10 +39,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/**
- * Replaces a file atomically, even at a power loss.
- * @param fresh the complete new file, in the same folder
- */
+/** Atomic, even at a power loss. @param fresh the complete new file, in the same folder */
 export function replaceFile(fresh: string, target: string): void {
   syncPath(fresh);
   renameSync(fresh, target);

@@ -41,9 +41,7 @@ const maxTimerMs = 2 ** 31 - 1;
 /** A schedule notices a changed wall clock within this time. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
-/**
- * Timeout of each address of a server but the last. Node's 250 ms are too short for far servers.
- */
+/** For each address but the last. Node's 250 ms are too short for far servers. */
 const addressTimeoutMs = 1_500;
 /** Longer than any caller's timeout: the abort signal comes first. */
 const proxyHandshakeTimeoutMs = 60_000;

@@ -50,10 +50,7 @@ export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 export interface HttpTarget {
   readonly origin: string;
-  /**
-   * New connections dial only addresses that it returns. A literal address never passes through it,
-   * so the caller checks that.
-   */
+  /** Only these are dialled. A literal address is not passed: the caller checks it. */
   readonly resolver: Resolver;
   /** Timeout of DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number;

@@ -248,10 +248,7 @@ function serveApart(
   return served;
 }
 
-/**
- * What an earlier request of the store with the same idempotency key got.
- * @throws PaygateError conflict if that request was another one
- */
+/** What an earlier request with this key got. @throws PaygateError conflict if it differed */
 export function answeredBefore(
   { idempotency, addresses, orderView }: Records,
   now: number,

@@ -31,10 +31,7 @@ interface Work {
   readonly run: () => Reading;
 }
 
-/**
- * Splits at white space, `+`, `%20` and commas, except between the keys of a descriptor.
- * @throws PaygateError invalid
- */
+/** Splits at white space, `+`, `%20` and commas outside of descriptors. @throws PaygateError */
 export function splitTargets(text: string): string[] {
   const targets = [''];
   let depth = 0;
@@ -65,11 +62,7 @@ export function createTargets(options: ApiOptions) {
   }
 
   return {
-    /**
-     * Reads each target, in the given order.
-     * @throws PaygateError unavailable when it takes too long, forbidden for targets of other
-     * stores
-     */
+    /** In the given order. @throws PaygateError unavailable, forbidden for other stores */
     async read(
       named: readonly string[],
       key: Key,

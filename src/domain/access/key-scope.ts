@@ -2,10 +2,7 @@
 
 import { PaygateError } from '../../lib/errors.ts';
 
-/**
- * `payments`: everything. `address-only`: new addresses, orders and quotes alone. `read`: GET and
- * HEAD, no new address.
- */
+/** `address-only`: new addresses, orders and quotes alone. `read`: no new address. */
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 

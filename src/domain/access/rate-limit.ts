@@ -36,11 +36,7 @@ export function parseRate(text: string): Rate | undefined {
   );
 }
 
-/**
- * Takes `count` tokens, or none.
- * @param bucket undefined for the first request
- * @param now monotonic milliseconds
- */
+/** All tokens or none. @param bucket undefined for the first request @param now monotonic */
 export function takeToken(
   rate: Rate,
   bucket: Bucket | undefined,

@@ -40,10 +40,7 @@ export interface TargetRules {
   readonly ownAddresses: readonly string[];
 }
 
-/**
- * Private targets may use plain HTTP, public ones only if the store allows it.
- * @param url scheme, host and port of the callback URL
- */
+/** Private targets may use plain HTTP, public ones only if the store allows it. */
 export const targetRulesOf = (
   url: URL,
   { allowPrivateCallback, allowHttpCallback }: CallbackFlags,

@@ -45,10 +45,7 @@ export const listenOf = (
   isGiven: boolean,
 ): ListenAddress => (domain !== undefined && !isGiven ? httpsOnAllAddresses : listen);
 
-/**
- * @param flag the value of `--listen`
- * @throws PaygateError invalid, naming the flag or variable and what is wrong
- */
+/** @throws PaygateError invalid, naming the flag or variable and what is wrong */
 export function readListening(
   flag: string | undefined,
   env: Record<string, string | undefined>,

@@ -3,10 +3,7 @@
 
 import { hourMs, minuteMs, secondMs } from '../../lib/time-units.ts';
 
-/**
- * The waits after the first, second, … failed attempt. After the last one the callback is
- * exhausted.
- */
+/** The waits after the first, second, … failure; then the callback is exhausted. */
 export const retryScheduleMs: readonly number[] = [
   4 * secondMs,
   8 * secondMs,
@@ -91,10 +88,7 @@ export const isWaitExhausted = (dueForMs: number, downForMs: number): boolean =>
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/**
- * The seconds from now in a `Retry-After` header, at least 0; undefined for a malformed header.
- * https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
- */
+/** Undefined if malformed. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text);
@@ -179,10 +173,7 @@ export function outcomeOf(
 /** The phases before the request is sent. */
 const phasesBeforeRequest: ReadonlySet<AttemptPhase> = new Set(['resolve', 'connect', 'tls']);
 
-/**
- * Whether the host is unreachable for every callback. An untrusted certificate is not, because
- * another store may trust it.
- */
+/** For every callback. An untrusted certificate is not: another store may trust it. */
 export const isUnreachable = (outcome: AttemptOutcome, phase: AttemptPhase): boolean =>
   outcome === 'dns' ||
   outcome === 'connect' ||

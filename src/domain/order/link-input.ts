@@ -93,10 +93,7 @@ export function parseLinkInput(body: LinkBody): LinkInput {
   return input;
 }
 
-/**
- * Reads the body that changes a link. A missing field stays as it is; null is the default.
- * @throws PaygateError invalid, as for a new link
- */
+/** A missing field stays as it is; null is the default. @throws as for a new link */
 export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   return parseLinkInput({ ...linkBodyOf(before), ...Object.fromEntries(given) });

@@ -53,10 +53,7 @@ export interface PaymentStanding<P extends OrderPayment = OrderPayment> {
   readonly payment: P;
   /** What was seen at one time; the sum is the payment's value. */
   readonly parts: readonly CountedPart[];
-  /**
-   * The mean rate of what counts, in hundredths, rounded down. Null if nothing of it has a rate,
-   * and for a price in satoshis.
-   */
+  /** The mean rate of what counts, in hundredths, rounded down; null without any rate. */
   readonly rateCents: number | null;
   /** Some of it is late. */
   readonly isLate: boolean;
@@ -361,11 +358,7 @@ export const orderEventId = (
   return eventIdFor([orderId, version, ...change, receivedSat, confirmedSat]);
 };
 
-/**
- * Cancels an order.
- * @returns what changes; undefined if it is canceled already
- * @throws PaygateError conflict if enough was paid
- */
+/** @returns undefined if it is canceled already @throws PaygateError conflict if paid */
 export function cancel(
   { acceptedAt }: OrderFacts,
   { status }: Pick<Standing, 'status'>,

@@ -30,10 +30,7 @@ type Sums = Pick<Standing, 'status' | 'confirmedSat' | 'confirmedExcessSat'>;
 const sumOf = (refunds: readonly RefundAmount[]): number =>
   sumSat(refunds.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat]));
 
-/**
- * @param refunds of the order so far, with those that are not sent yet
- * @returns undefined if the order offers no refund
- */
+/** @param refunds with those that are not sent yet @returns undefined if none is offered */
 export function refundableOf(
   { status, confirmedSat, confirmedExcessSat }: Sums,
   refunds: readonly RefundAmount[],
@@ -74,10 +71,7 @@ export function isStillCovered(
   return amountSat + feeSat <= (choice === 'excess' ? left.excessSat : left.allSat);
 }
 
-/**
- * @param rateCents the price of one bitcoin now; null for a choice that needs none
- * @throws PaygateError invalid if nothing is left that can be sent
- */
+/** @param rateCents null for a choice that needs none @throws PaygateError if nothing is left */
 export function refundAmountOf(
   { excessSat, allSat }: Refundable,
   choice: RefundChoice,

@@ -171,10 +171,7 @@ export interface AccountTally {
   leftOut: number;
 }
 
-/**
- * The text of a file, page by page.
- * @param tally counts the payments while the file is read
- */
+/** The text of a file, page by page. @param tally counts the payments while the file is read */
 export async function* accountCsv(
   pages: AsyncIterable<readonly AccountRow[]>,
   format: AccountFormat,
@@ -220,10 +217,7 @@ export function fileCurrency(
   );
 }
 
-/**
- * The currencies of stores, in the order of the alphabet.
- * @param storeId of the only store that counts; null or undefined for all
- */
+/** By the alphabet. @param storeId of the only store that counts; null or undefined for all */
 export const currenciesOf = (
   stores: readonly { readonly id: number; readonly currency: string | null }[],
   storeId: number | null | undefined,

@@ -51,9 +51,7 @@ export function parseBand(text: string): Band {
   return band;
 }
 
-/**
- * @throws PaygateError invalid for a band that requires no more confirmations than the store does
- */
+/** @throws PaygateError invalid for a band that requires no more than the store does */
 export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void {
   const redundant = bands.find((band) => band.confirmations <= confirmations);
   if (redundant === undefined) return;

@@ -20,10 +20,7 @@ export function parseCurrency(text: string): string {
   );
 }
 
-/**
- * The worth of an amount in the smallest unit of the currency, rounded half up.
- * @param priceCents price of one bitcoin in hundredths of the currency
- */
+/** In the smallest unit, rounded half up. @param priceCents of one bitcoin */
 export function minorWorthOf(valueSat: number, priceCents: number, currency: string): bigint {
   const divisor = BigInt(satPerBitcoin) * 100n;
   const scale = 10n ** BigInt(digitsOf(currency));

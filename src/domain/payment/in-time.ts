@@ -20,10 +20,7 @@ interface RatedWindow extends Window {
 
 export interface SeenFacts {
   readonly firstSeenAt: number;
-  /**
-   * The last look before an interruption of the watcher, if the first look after that found the
-   * payment. Null for any other payment.
-   */
+  /** The last look before an interruption, if the first look after that found it; else null. */
   readonly interruptedAt: number | null;
   /** The time of the block in which it was first seen; null if it was first seen unconfirmed. */
   readonly firstBlockAt: number | null;
@@ -65,10 +62,7 @@ export const graceMs = 2 * minuteMs;
 /** How long a payment at a promised rate may be in no block. See docs/decisions/047. */
 export const maxUnminedMs = dayMs;
 
-/**
- * A clock that is further ahead has an alarm (clock-check.ts). Once it is right, what it promised
- * has not begun.
- */
+/** A clock that is further ahead has an alarm; what it promised has not begun. */
 export const maxAheadMs = 3 * hourMs;
 
 /** Satoshis of a payment, with the payment whose time they have. */

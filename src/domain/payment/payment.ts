@@ -64,10 +64,7 @@ export interface PaymentDecision {
   readonly callback?: CallbackStatus;
 }
 
-/**
- * The decision on a payment for one fact; undefined if nothing changes.
- * @param current undefined for a transaction seen for the first time
- */
+/** Undefined if nothing changes. @param current undefined for a new transaction */
 export function decide(
   current: Payment | undefined,
   fact: PaymentFact,

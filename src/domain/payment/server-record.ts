@@ -1,8 +1,6 @@
 // What paygate stores about an Electrum server, and texts about servers.
 
-/**
- * TLS identity. A certificate that validated once must always validate; any other one is pinned.
- */
+/** A certificate that validated once must always validate; any other one is pinned. */
 export type TlsIdentity =
   | { readonly kind: 'valid' }
   | { readonly kind: 'pinned'; readonly sha256: string };

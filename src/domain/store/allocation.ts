@@ -78,10 +78,7 @@ type Outcome =
       readonly kind: 'copy';
       readonly reason: string;
       readonly skips: readonly Skip[];
-      /**
-       * How far the original went is unknown: each wallet is scanned before its next address. See
-       * docs/decisions/024.
-       */
+      /** Unknown how far the original went: each wallet is scanned (docs/decisions/024). */
       readonly mustScan: boolean;
     };
 
@@ -110,9 +107,7 @@ export const scanGap = 20;
 
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
-/**
- * And at most without a reserve, so that not every address costs a commit of its own ahead of it.
- */
+/** At most without a reserve, so that not every address costs a commit of its own. */
 export const maxAhead = 2 * lookahead;
 /** How many addresses are derived and watched ahead for a rush, in all wallets together. */
 export const maxLookahead = 1_000;
@@ -210,10 +205,7 @@ function lostFrom(counters: readonly Counter[], raises: readonly Raise[]): Raise
   return unknown.filter(({ wallet }) => !givenBack.has(wallet));
 }
 
-/**
- * What the mark file records of a file that goes on from here.
- * @param known raises that stay recorded, also of wallets that the file does not know
- */
+/** @param known raises that stay recorded, also of wallets that the file does not know */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
   const own = counters.flatMap(({ wallet, nextIndex, used }): Raise[] => {

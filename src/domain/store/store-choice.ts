@@ -163,9 +163,7 @@ function noCallbackError(
 
 const maxShownStores = 10;
 
-/**
- * Stores with the hosts of their Callback URLs, which work as a `match_callback` and are no secret.
- */
+/** With the hosts of their Callback URLs, which are no secret and work as `match_callback`. */
 const formatStores = (stores: readonly StoreReference[]): string =>
   stores
     .map(({ id, name, callbackUrl }) => {

@@ -241,9 +241,7 @@ export const storeSettings = {
 
 export const storeSettingNames = Object.keys(storeSettings) as (keyof StoreSettings)[];
 
-/**
- * What a new store has where nothing else is chosen; its name and Callback URL are always chosen.
- */
+/** For a new store; its name and Callback URL are always chosen. */
 export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> = {
   requiredConfirmations: defaultConfirmations,
   confirmationBands: '[]',

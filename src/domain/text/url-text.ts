@@ -46,10 +46,7 @@ export function trimUrl(text: string): string {
   return characters.slice(start, end).join('');
 }
 
-/**
- * A Callback URL as it is saved. OpenCart 4 has a bare `|` in its own, which a URL must encode
- * (RFC 3986, 2).
- */
+/** As it is saved. OpenCart 4 has a bare `|` in its own, which a URL must encode (RFC 3986). */
 export const parseCallbackUrl = (text: string): string => encodeBars(trimUrl(text));
 
 /** With each `|` as `%7C`, so that both forms of a URL are equal. */

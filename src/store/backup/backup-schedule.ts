@@ -139,10 +139,7 @@ function superseded(days: readonly string[], today: string): string[] {
   return [...past.slice(0, -dailyCopies), ...ahead];
 }
 
-/**
- * `latest.db` is never written to again, only replaced: a second name costs nothing. See
- * docs/decisions/023.
- */
+/** `latest.db` is only ever replaced: a second name costs nothing (docs/decisions/023). */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);

@@ -180,10 +180,7 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
   };
 }
 
-/**
- * The faults that a check finds, or the damage that stops it.
- * @throws errors that say nothing about the file, such as no memory
- */
+/** What a check finds, or the damage that stops it. @throws what says nothing of the file */
 function faultsIn(look: () => string[]): string[] {
   try {
     return look();

@@ -91,10 +91,7 @@ function fold(path: string): void {
   syncPath(path);
 }
 
-/**
- * Raises the versions of all orders above those of the file that is replaced, and records that this
- * one is restored.
- */
+/** Raises all versions above those of the replaced file, and records that it is restored. */
 function raiseVersions(fresh: string, replaced: number): void {
   withSqlite(fresh, {}, (sqlite) => {
     const own = highestIn(sqlite);
@@ -193,11 +190,7 @@ export interface Moved extends Declared {
   readonly withoutMark?: boolean | undefined;
 }
 
-/**
- * The operator says that the file was moved while it was stopped, and that nothing was issued
- * since. The mark file becomes that of this file. @throws PaygateError conflict where the mark file
- * is further, or cannot confirm it
- */
+/** The operator says that the whole machine, with the mark file, was set back. */
 export function declareMoved(moved: Moved): void {
   withMark(moved, (mark) => {
     const known = mark.reading?.raises ?? [];

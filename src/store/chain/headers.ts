@@ -56,9 +56,7 @@ export function createHeaders(orm: Orm, events: StoreEvents) {
     /** The hash alone, which is all that a proof is checked against. */
     bestHashAt,
     isOnBest,
-    /**
-     * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.
-     */
+    /** Depth on our best chain, 1 for its end; undefined where it is not part of it. */
     depthOnBest(block: Block): number | undefined {
       const tip = statements.tipPlace.get();
       if (tip === undefined) return undefined;

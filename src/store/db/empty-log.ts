@@ -16,10 +16,7 @@ export function leaveEmptyLog(path: string, logPath: string): void {
   }
 }
 
-/**
- * @returns what leaves one where a log stood before: for who opens a file to look at it, and closes
- * it
- */
+/** @returns what leaves an empty log where one stood, after the file was read */
 export function logAsFound(given: string): () => void {
   const path = truePath(given);
   const logPath = `${path}-wal`;

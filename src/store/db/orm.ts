@@ -63,10 +63,7 @@ export function setPrepareAtOnce(isAtOnce: boolean): void {
   isEager = isAtOnce;
 }
 
-/**
- * A statement of a query that is built at its first use. A command uses few of the 180, and to
- * build one costs more than to run it.
- */
+/** Built at its first use: a command uses few of the 180, and building costs more than running. */
 export function prepared<P extends Prepared>(query: () => { prepare(): P }): Pick<P, Ways> {
   const made = lazy(() => query().prepare());
   if (isEager) made();

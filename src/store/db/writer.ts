@@ -37,9 +37,7 @@ export interface Tx {
 export interface WriterOptions {
   /** Called before a commit with the counters that it raises; throws to prevent the commit. */
   readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /**
-   * A sync failed, or a rollback: nothing about the file is certain any more, the process must end.
-   */
+  /** A sync or a rollback failed: nothing about the file is certain, the process must end. */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -106,10 +104,7 @@ export class Writer {
     while (this.queued() > 0) await nextTurn();
   }
 
-  /**
-   * Writes without a change to the mark file and to the database while the disk refuses one of
-   * them.
-   */
+  /** Writes without a change while the disk refuses the mark file or the database. */
   async probe(work: () => unknown): Promise<void> {
     if (this.#parts.refusal.text() === undefined) return;
     try {
@@ -209,10 +204,7 @@ export class Writer {
     );
   }
 
-  /**
-   * Undoes a failure with the savepoint, because a ROLLBACK would restart a running backup.
-   * @throws if the transaction has ended
-   */
+  /** A ROLLBACK would restart a running backup. @throws if the transaction has ended */
   #inSavepoint<T>(work: () => T, failed: (error: unknown) => T): T {
     const { savepoint, release, undo } = this.#statements;
     savepoint.run();

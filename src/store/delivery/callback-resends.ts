@@ -33,19 +33,12 @@ export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callba
       checkResend(orm, callback(id));
       one.run({ now, id });
     },
-    /**
-     * Resends exhausted callbacks of a store and those that wait after a failure, if they were
-     * enqueued at `since` or later.
-     * @returns how many
-     */
+    /** Exhausted ones and those that failed, made at `since` or later. @returns how many */
     resendFailed(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return failed(now, storeId, since);
     },
-    /**
-     * The same of what was delivered, but whose last answer of 200 is doubtful, where it is the
-     * newest of its payment.
-     */
+    /** The same of delivered ones with a doubtful last answer, the newest of their payments. */
     resendDoubtful(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return doubtful.run({ now, storeId, since }).changes;

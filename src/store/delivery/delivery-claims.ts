@@ -21,10 +21,7 @@ export interface ChannelTerms {
   readonly stands: (alias: 'deliveries' | 'c' | 'd') => SQL;
   /** Whether a newer delivery takes the place of one. */
   readonly isReplaced: SQL;
-  /**
-   * How many attempts a process counts that ended before it recorded its attempt. The shop may have
-   * received the delivery.
-   */
+  /** Attempts that a process counts if it ended before recording them: the shop may have it. */
   readonly lostAttempts: 0 | 1;
 }
 
@@ -119,10 +116,7 @@ export function createClaims(orm: Orm, terms: ChannelTerms) {
       }
       return claimed;
     },
-    /**
-     * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
-     * passed; undefined for never.
-     */
+    /** Without what a lease or `isHeld` (by URL) blocks; may have passed; undefined for never. */
     nextDueAt(
       now: number,
       isHeld?: (url: string) => boolean,

@@ -131,10 +131,7 @@ function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
   };
 }
 
-/**
- * Makes deliveries of a channel due now that fulfil a condition, with a new schedule and the same
- * event id. It takes `now`.
- */
+/** Makes deliveries due at `now`, with a new schedule and the same event id. */
 export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel'>, which: SQL) =>
   prepared(() =>
     orm

@@ -82,10 +82,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents) {
     return terms !== undefined && isSubscribed(terms, kind);
   }
 
-  /**
-   * Takes a pending `order.paid` back.
-   * @returns whether it had no request yet, and the shop knows the state of the order without it
-   */
+  /** @returns whether it had no request yet, and the shop knows the state without it */
   function takesBackUnsent(orderId: number | null, now: number, left: string | null): boolean {
     const isUnsent = statements.supersedeUnsentPaid.run({ orderId, now }).changes > 0;
     statements.supersedePaid.run({ orderId, now });

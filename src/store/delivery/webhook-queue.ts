@@ -31,10 +31,7 @@ export interface WebhookQueue extends Claims, DeliveryCounts, DeliveryRecords, E
    * @throws PaygateError not_found; conflict without a webhook, or if a newer event took its place
    */
   resend(tx: Tx, now: number, id: number): void;
-  /**
-   * Resends exhausted events of a store and those that wait after a failure.
-   * @returns how many
-   */
+  /** Resends exhausted events of a store and those that wait after a failure. @returns how many */
   resendFailed(tx: Tx, now: number, storeId: number): number;
 }
 
@@ -102,10 +99,7 @@ function checkResend(statements: Statements, { id, storeId, publicId, webhookId 
   );
 }
 
-/**
- * @param webhookId one of them; without it, any of the store
- * @throws PaygateError not_found, or conflict if it receives nothing
- */
+/** @param webhookId any without it @throws PaygateError not_found, or conflict */
 function checkWebhook(statements: Statements, storeId: number, webhookId?: number | null): void {
   const webhookIds = statements.receiving.all({ storeId }).map(({ id }) => id);
   if (webhookId == null ? webhookIds.length > 0 : webhookIds.includes(webhookId)) return;

@@ -35,10 +35,7 @@ export const latestName = 'latest.db';
 export const damagedName = 'latest-damaged.db';
 /** Name of the database that commands use by default. */
 const usualName = 'paygate.db';
-/**
- * A copy under way in the folder of backups, under the names that paygate gives there; and its
- * journal.
- */
+/** A copy under way, under the names that paygate gives, and its journal. */
 const unfinished =
   /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
@@ -95,10 +92,7 @@ export function readBackup(databasePath: string, name: string) {
   return { ...found, stream: createReadStream('', { fd }) };
 }
 
-/**
- * Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind
- * then
- */
+/** @throws PaygateError unavailable; nothing is left behind then */
 export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): Promise<void> {
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
@@ -132,10 +126,7 @@ export function replaceCopy(fresh: string, target: string): void {
   replaceFile(fresh, target);
 }
 
-/**
- * The same as `writeBackup` of a file that is not open, whatever version it is of: it is not
- * updated by that.
- */
+/** `writeBackup` of a file that is not open, of any version: it is not updated by that. */
 export async function backupAsItIs(path: string, target: string): Promise<void> {
   const leaveLog = logAsFound(path);
   const sqlite = openSqlite(path);
@@ -147,10 +138,7 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
   }
 }
 
-/**
- * @throws PaygateError conflict where something stands already, unavailable where this user may not
- * look
- */
+/** @throws PaygateError conflict where something stands, unavailable without permission */
 export function refuseExisting(target: string): void {
   const there = found(target, statSync);
   // Also refuses a dangling link, which a new file would replace.

@@ -53,10 +53,7 @@ export interface Database {
   /** Checks whether a disk that refused takes writes again. */
   probe(): Promise<void>;
   queued(): number;
-  /**
-   * Copies the write-ahead log into the main file. False while a reader or a full disk is in the
-   * way.
-   */
+  /** Copies the WAL into the main file. False while a reader or a full disk is in the way. */
   checkpoint(): boolean;
   /** Makes a checkpoint if the WAL is long and no process writes. Call it each second. */
   checkpointIfQuiet(): void;
@@ -147,10 +144,7 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
   }
 }
 
-/**
- * Takes the server's lock for a migration. A server that still runs on the older schema would write
- * into one that it does not know.
- */
+/** A server on the older schema would write into one that it does not know. */
 function lockForUpdate(path: string): { release(): void } {
   try {
     return lockForServer(path);

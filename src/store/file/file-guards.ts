@@ -118,9 +118,7 @@ function isTruncated(path: string, size: number, header: Buffer): boolean {
   return false;
 }
 
-/**
- * The pages that a write-ahead log has committed. https://www.sqlite.org/fileformat.html#walformat
- */
+/** https://www.sqlite.org/fileformat.html#walformat */
 function pagesInLog(path: string, pageSize: number): Set<number> {
   const pages = new Set<number>();
   const log = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
@@ -161,10 +159,7 @@ export function lockForServer(given: string): { release(): void } {
   return { release: () => held.close() };
 }
 
-/**
- * @param network the file's own; none where it says none yet.
- * @throws PaygateError invalid where another one is named
- */
+/** @param network none in a new file @throws PaygateError invalid where another is named */
 export function refuseOtherNetwork(
   path: string,
   network: string | null | undefined,
@@ -247,10 +242,7 @@ export function refuseLostLog(given: string): void {
   );
 }
 
-/**
- * Whether another connection has the file open, be it without log and index: only who is alone may
- * lock it whole.
- */
+/** Also without log and index: only who is alone may lock the whole file. */
 function isOpenElsewhere(path: string): boolean {
   const leaveLog = logAsFound(path);
   try {

@@ -54,9 +54,7 @@ interface Identity {
   readonly instance: string;
   /** The machine's own id, or '' where it has none. */
   readonly machine: string;
-  /**
-   * The type of file system: on another one, such as an overlay, the same inode is another file.
-   */
+  /** On another type, such as an overlay, the same inode is another file. */
   readonly fileSystem: number;
   readonly databaseInode: string;
   /** The mark file's own inode: a copied folder has a copied mark, which must not be believed. */
@@ -85,10 +83,7 @@ export interface Noted {
 export interface HighWaterMark {
   /** The contents when it was opened; undefined if there was no mark file. */
   readonly reading: MarkReading | undefined;
-  /**
-   * Writes raises and syncs them: they are on the disk when this returns.
-   * @throws if they are not; then the caller must not commit
-   */
+  /** On the disk when this returns. @throws if not; then the caller must not commit */
   raise(raises: readonly Raise[]): void;
   /**
    * Begins a mark file for this database, with these raises and no others.
@@ -101,10 +96,7 @@ export interface HighWaterMark {
    * addresses. A mark file that is full, or a disk that refuses it, notes nothing.
    */
   noteEvent(lastEvent: number): void;
-  /**
-   * Makes the next start distrust the mark file: the machine was set back, so that the file can be
-   * older than the last issue.
-   */
+  /** Makes the next start distrust the mark file, which was set back with the machine. */
   distrust(): void;
   close(): void;
 }
@@ -196,10 +188,7 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   };
 }
 
-/**
- * Makes the mark file of a file that gets its name at this moment: beside none, it would be taken
- * for a copy.
- */
+/** For a file that gets its name now: beside none, it would be taken for a copy. */
 export function beginMark(databasePath: string, instance: string): void {
   const mark = openHighWaterMark(databasePath, instance);
   try {

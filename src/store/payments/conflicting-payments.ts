@@ -36,15 +36,9 @@ export interface ConflictingPayments {
 }
 
 export interface Rivals {
-  /**
-   * The transaction of a payment that is there and took an input of this one; undefined where none
-   * is known.
-   */
+  /** The transaction of a present payment that took an input of this one. */
   takerOf(txid: Txid): Txid | undefined;
-  /**
-   * Dropped payments without a known replacement whose inputs this transaction spends; each of them
-   * once.
-   */
+  /** Dropped payments, not known as replaced, whose inputs this one spends; each once. */
   takenBy(txid: Txid): number[];
 }
 

@@ -24,10 +24,7 @@ export type Channel = 'callback' | 'webhook';
 
 export type EventType = OrderEventType | PaymentEventType | InvoiceEventType;
 
-/**
- * `held`: the payment is dropped; the callback is `owed` again if the payment returns with the same
- * status.
- */
+/** `held`: the payment is dropped; the callback is `owed` again if it returns. */
 export type CallbackState = Exclude<DeliveryState, 'unsent'>;
 
 /** `unsent`: the store had no webhook for it. `superseded`: a newer event of its order is sent. */
@@ -74,10 +71,7 @@ export const deliveries = sqliteTable(
     state: text('state').$type<DeliveryState>().notNull(),
     /** All that were ever made, also those whose rows are gone. */
     attemptCount: integer('attempt_count').notNull().default(0),
-    /**
-     * How many of them were charged to the schedule since it began; once delivered, to that of the
-     * confirmations.
-     */
+    /** How many the present schedule was charged; once delivered, that of confirmations. */
     step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     /** When a delivered callback is sent again because its answer was doubtful; null for never. */
@@ -194,10 +188,7 @@ export const attempts = sqliteTable(
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
-    /**
-     * What makes the answer of a 200 doubtful: its sentence, or what it is
-     * (domain/delivery/callback-answer.ts).
-     */
+    /** The doubt about a 200: its sentence, or what it is (callback-answer.ts). */
     doubt: text('doubt'),
   },
   (table) => [

@@ -51,10 +51,7 @@ export const links = sqliteTable(
   ],
 );
 
-/**
- * A price, one address, and what the payments to it come to (order.ts). Facts first; the
- * columns from `status` on are computed from them.
- */
+/** Facts first; the columns from `status` on are computed from them (order.ts). */
 export const orders = sqliteTable(
   'orders',
   {
@@ -139,10 +136,7 @@ export const quotes = sqliteTable(
   (table) => [index('quotes_order').on(table.orderId)],
 );
 
-/**
- * Money of an order that the merchant pays back from a wallet of their own. A row is made before it
- * is sent; one that is not done can be deleted.
- */
+/** Paid from a wallet of the merchant. A row precedes the payment; one not done can go. */
 export const refunds = sqliteTable(
   'refunds',
   {

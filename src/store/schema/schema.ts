@@ -142,19 +142,13 @@ export const apiKeys = sqliteTable('api_keys', {
   id: id(),
   /** SHA-256 of the key's text: how a request finds it. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
-  /**
-   * The text of a merchant key, which may be looked up again: the file is a secret. Null for
-   * others.
-   */
+  /** The text of a merchant key, which may be looked up again. Null for others. */
   secret: text('secret'),
   scope: text('scope').$type<KeyScope>().notNull().default('payments'),
   /** The only store that it is for; null for the merchant key, which is for all. */
   storeId: integer('store_id').references(() => stores.id),
   createdAt: integer('created_at').notNull(),
-  /**
-   * Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for
-   * at once.
-   */
+  /** Set by rotation, revocation, removal of its store; dead from then on. 0 for at once. */
   expiresAt: integer('expires_at'),
   /** "Connect a plugin": until then the key may write stores. */
   pluginUntil: integer('plugin_until'),
@@ -162,10 +156,7 @@ export const apiKeys = sqliteTable('api_keys', {
   plugin: text('plugin').$type<KeyPlugin>().notNull().default('standard'),
 });
 
-/**
- * What was changed through the API, by which key, and in the dashboard. Append-only; the oldest
- * entries of a key go (access/audit.ts).
- */
+/** Changes by API keys and in the dashboard. The oldest of a key go (access/audit.ts). */
 export const audit = sqliteTable(
   'audit',
   {
@@ -320,20 +311,14 @@ export const isReversedSince = (since: number | SQL): SQL =>
   sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
     and (${payments.status} <> 0 or ${payments.cycle} > 0)`;
 
-/**
- * Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and
- * to find conflicts.
- */
+/** While payments are neither final nor dropped long ago: to broadcast, to find conflicts. */
 export const transactions = sqliteTable(
   'transactions',
   {
     txid: text('txid').$type<Txid>().primaryKey(),
     raw: blob('raw', { mode: 'buffer' }).notNull(),
     firstSeenAt: integer('first_seen_at').notNull(),
-    /**
-     * When it was last seen to: first seen, broadcast by us, or of use still when we would forget
-     * it.
-     */
+    /** First seen, broadcast by us, or still of use when we would forget it. */
     broadcastAt: integer('broadcast_at').notNull(),
   },
   (table) => [index('transactions_broadcast').on(table.broadcastAt)],
@@ -356,10 +341,7 @@ export const headers = sqliteTable(
 /** What was learnt of Electrum servers: their TLS identity, and which of them lied. */
 export const servers = sqliteTable('servers', {
   label: text('label').primaryKey(),
-  /**
-   * `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must
-   * match.
-   */
+  /** `valid`: validated once, so it must from then on; `pinned`: `pinSha256` must match. */
   trust: text('trust').$type<'valid' | 'pinned'>(),
   pinSha256: text('pin_sha256'),
   learnedAt: integer('learned_at').notNull(),

@@ -20,10 +20,7 @@ export type AddressEntry = ReturnType<typeof list>[number];
 
 export interface AddressPage {
   readonly rows: readonly AddressEntry[];
-  /**
-   * The last row that was read, unless it is the oldest or the page is full. The next page begins
-   * before it.
-   */
+  /** The last row that was read, if the next page begins before it. */
   readonly goesOnAt: number | undefined;
 }
 
@@ -47,10 +44,7 @@ export function createAddressView(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);
       return row;
     },
-    /**
-     * Indexes that another program used before we could issue them, by wallet. `claimed` counts
-     * those that only one server reports.
-     */
+    /** By wallet, what another program used; `claimed`: what only one server reports. */
     foreignUses: () =>
       orm
         .select({ walletId: wallets.id, count: foreignCount, claimed: claimedCount })
@@ -64,10 +58,7 @@ export function createAddressView(orm: Orm) {
 const isOfAKind = ({ scripthash, paid, storeId }: AddressFilter): boolean =>
   scripthash === undefined && (paid !== undefined || typeof storeId === 'number');
 
-/**
- * In the order in which they were given out, those of one moment by number: each wallet has rows in
- * advance.
- */
+/** As given out, those of one moment by number: each wallet has rows in advance. */
 const order = sql`(${addresses.issuedAt}, ${addresses.id})`;
 const placeOf = (id: number): SQL =>
   sql`((select given.issued_at from addresses given where given.id = ${id}), ${id})`;

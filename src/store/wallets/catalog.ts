@@ -92,10 +92,7 @@ export class Catalog {
     return this.stores().filter((each) => each.id !== id && each.walletId === walletId);
   }
 
-  /**
-   * What requests for an address choose between: all stores but archived ones, or those with
-   * exactly a callback URL.
-   */
+  /** All stores but archived ones, or those with exactly a callback URL. */
   choices(callbackUrl?: string): StoreChoice[] {
     const { choices, choicesCalled } = this.#statements;
     return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });

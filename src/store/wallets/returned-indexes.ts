@@ -21,10 +21,7 @@ export interface Unused {
 
 export interface ReturnedIndexes {
   returnedCount(walletId: number): number;
-  /**
-   * Sets that number to the one in the mark file. Which indexes they are is unknown, so no more are
-   * issued.
-   */
+  /** Takes the number of the mark file. Which they are is unknown: no more are issued. */
   setReturnedCount(tx: Tx, walletId: number, count: number): void;
   /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
   withholdBelow(tx: Tx, walletId: number, index: number): void;

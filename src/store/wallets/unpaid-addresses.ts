@@ -18,10 +18,7 @@ export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
 
-/**
- * How far back gaps are looked for: anybody may ask for them, and a million would hold us up. See
- * docs/decisions/027.
- */
+/** Anybody may ask for gaps, and a million would hold us up (docs/decisions/027). */
 const gapsWithin = 5_000;
 
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
@@ -52,16 +49,11 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
      */
     unpaidSinceBlock: (walletId: number): number =>
       statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
-    /**
-     * How many of the wallet's newest addresses were given out since the last one that was paid.
-     */
+    /** How many were given out since the last one that was paid. */
     unpaidRun: (walletId: number): number => statements.unpaidRun.get({ walletId })?.count ?? 0,
     /** The longest way from a paid one of them to the next. */
     widestStep: (walletId: number): number => statements.widestStep.get({ walletId })?.widest ?? 0,
-    /**
-     * How many indexes below the wallet's counter were left out: never given out, neither by us nor
-     * before us.
-     */
+    /** Indexes below the counter that were never given out, neither by us nor before us. */
     countLeftOut: (walletId: number): number =>
       statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
       0,

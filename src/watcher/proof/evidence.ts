@@ -250,15 +250,10 @@ export interface MemoryReservation {
   close(): void;
 }
 
-/**
- * For bytes of unconfirmed transactions that are recorded: 12 MB an hour, more than all of Bitcoin.
- */
+/** Recorded bytes of unconfirmed ones: 12 MB an hour, more than all of Bitcoin. */
 const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
-/**
- * @param maxBytes of all open reservations together
- * @param monotonic milliseconds
- */
+/** @param maxBytes of all open reservations together @param monotonic milliseconds */
 export function createEvidenceMemory(maxBytes: number, monotonic: () => number) {
   let total = 0;
   let recorded: Bucket | undefined;

@@ -177,10 +177,7 @@ export function createOtherServers(
   };
 }
 
-/**
- * One fresh connection for all requests: after a lost mempool, hundreds of payments are asked
- * about.
- */
+/** One for all requests: after a lost mempool, hundreds of payments are asked about. */
 export function shareConnection<T>(
   world: Pick<World, 'after'>,
   open: (target: T) => Promise<Session | undefined>,

@@ -98,11 +98,7 @@ export function createProofs({ records, network, proveDepthAboveSat }: ProofsOpt
       }
       return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
-    /**
-     * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
-     * inclusion proof is long.
-     * @throws ServerLie
-     */
+    /** Checks the coinbase's place in the tree against the proof's length. @throws ServerLie */
     async checkTreeDepth(
       session: Session,
       { block, depth }: Proven,

@@ -68,10 +68,7 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
   };
 }
 
-/**
- * How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10
- * s. See docs/decisions/006.
- */
+/** ElectrumX reads the mempool every 5 s, electrs every 10 s (docs/decisions/006). */
 const minAbsenceMs = 30_000;
 
 /** Since when payments are unreported. */
@@ -85,10 +82,7 @@ export type AbsenceTracker = ReturnType<typeof createAbsenceTracker>;
 export function createAbsenceTracker(world: World, recheck: (scripthash: Scripthash) => void) {
   const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
-    /**
-     * No server reports these payments of the script now; all others of it are reported.
-     * @returns the payments that were unreported for half a minute
-     */
+    /** All others are reported. @returns those that were unreported for half a minute */
     lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid> {
       const now = world.monotonic();
       const before = scripts.get(scripthash);
@@ -110,10 +104,7 @@ interface NodeAnswer {
   readonly present: ReadonlySet<Txid>;
 }
 
-/**
- * Asks a server's node about as many transactions as the allowance for absences covers, the first
- * ones first.
- */
+/** Asks about as many transactions as the allowance covers, the first ones first. */
 async function askNode(session: Session, txids: readonly Txid[]): Promise<NodeAnswer> {
   const allowance = session.budget.allowance('absence');
   // All of them may be refused.
@@ -209,10 +200,7 @@ export async function crossCheck(
   }
 }
 
-/**
- * A transaction that took its inputs proves that a payment is gone; otherwise only a lasting
- * absence does.
- */
+/** Proven by a transaction that took its inputs, or by a lasting absence. */
 async function certainlyGone(
   { absences }: SecondOpinionParts,
   scripthash: Scripthash,
@@ -233,9 +221,7 @@ async function certainlyGone(
   return unreported.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
-/**
- * Items of the second history that the first server left out, or named at a place without evidence.
- */
+/** Items that the first server left out, or named at a place without evidence. */
 function disputedItems(
   reported: readonly HistoryItem[],
   evidence: readonly ItemEvidence[],
@@ -262,19 +248,13 @@ function disputedItems(
   });
 }
 
-/**
- * Whether the second server proves a payment that the first one names at a place that nothing
- * proves.
- */
+/** Whether the second server proves a payment at a place the first one does not. */
 function isRefuted(first: readonly ItemEvidence[], second: readonly ItemEvidence[]): boolean {
   const seen = new Set(second.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
   return first.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
-/**
- * Whether only the second server has it in a mempool: no status of the first one will announce its
- * end.
- */
+/** In the second server's mempool alone: no status of the first will announce its end. */
 const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySet<Txid>): boolean =>
   found.some(
     (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),

@@ -27,10 +27,7 @@ import {
 /** Addresses stored in one commit. */
 const maxDerivedAtOnce = 50;
 
-/**
- * Skips and derives ahead; with a session, scans wallets that were not scanned yet.
- * @throws the first failure, after all other wallets
- */
+/** Skips, derives ahead, scans with a session. @throws the first failure, after all wallets */
 async function maintainWallets(parts: WalletParts, session: Session | undefined): Promise<void> {
   // This comes first, because a scan may take long.
   for (const wallet of parts.records.catalog.wallets()) await skipToFloor(parts, wallet);
@@ -54,10 +51,7 @@ async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Prom
   for (const { id } of parts.records.catalog.wallets()) await extendLookahead(parts, id, goesOn);
 }
 
-/**
- * The part that must always be there: no index is issued before a server was asked whether it is
- * used.
- */
+/** Always there: no index is issued before a server was asked whether it is used. */
 async function topUp(parts: WalletParts, walletId: number): Promise<void> {
   const { records, subscriptions, watchedUntil } = parts;
   const { scannedAt, nextIndex } = records.catalog.wallet(walletId);

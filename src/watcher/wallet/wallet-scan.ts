@@ -54,9 +54,7 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
   await skipTo(parts, id, floor);
 }
 
-/**
- * Skips each part as it is derived: an address that is watched before that would count as foreign.
- */
+/** Part by part: an address that is watched before its skip would count as foreign. */
 async function skipTo(
   { world, records, subscriptions, isStopped }: WalletParts,
   walletId: number,
