@@ -330,9 +330,6 @@ const progress: Readonly<Record<OrderStatus, number>> = {
   paid: 2,
 };
 
-/** What a new order is before its first payment. */
-export const newOrderSnapshot: OrderSnapshot = { status: 'open', fingerprint: '' };
-
 export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventType | undefined {
   if (before.status === after.status) {
     return before.fingerprint === after.fingerprint ? undefined : 'order.updated';
