@@ -14,7 +14,7 @@ import { base, type DashboardOptions, type Page } from './page.ts';
 import { createPageEvents } from './page-events.ts';
 import { accountPage } from './pages/account/account-page.tsx';
 import { enterPage } from './pages/account/enter-page.tsx';
-import { passkeyPage } from './pages/account/passkey-page.tsx';
+import { passkeyPage } from './pages/account/passkeys-section.tsx';
 import { signInPage, signOutPage } from './pages/account/sign-in-page.tsx';
 import { welcomePage } from './pages/account/welcome-page.tsx';
 import { callbackPage, callbacksPage } from './pages/deliveries/callbacks-page.tsx';

@@ -25,8 +25,8 @@ import { chainPath, createChainPage } from './shop/chain-page.tsx';
 import { createPaygateClient, type PaygateClient } from './shop/paygate-client.ts';
 import { createSandboxSignIn } from './shop/sandbox-sign-in.ts';
 import { callbackPath, webhookPath } from './shop/shop.ts';
+import { simulatedRates } from './shop/shop-orders.ts';
 import { createSite } from './shop/shop-site.ts';
-import { simulatedRates } from './shop/simulated-rates.ts';
 
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   /** Path of the database file, which must not exist yet. */

@@ -10,7 +10,9 @@ import {
   parseLinkChange,
   parseLinkInput,
 } from '../../domain/order/link-input.ts';
+import type { LinkJson } from '../../domain/order/link-json.ts';
 import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
+import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { LinkRow } from '../../store/orders/link-view.ts';
@@ -22,11 +24,12 @@ import {
   printPage,
   recordChange,
   rowId,
+  type TextList,
+  table,
   wholeNumber,
   withStore,
   world,
 } from '../command.ts';
-import { linkList, renderLink } from './link-text.ts';
 
 export function linksCommand(): Command {
   return new Command('links')
@@ -236,4 +239,51 @@ const orNull = <T>(value: T | false | undefined): T | null | undefined =>
 function satOf(text: string | false | undefined): number | null | undefined {
   if (text === undefined || text === false) return orNull<number>(text);
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+const linkList: TextList<LinkJson> = {
+  none: 'There is no link.',
+  columns: {
+    id: (link) => link.id,
+    store: (link) => link.store_id,
+    title: (link) => link.title,
+    amount: (link) => amountText(link),
+    view: (link) => link.view,
+    state: (link) => (link.active ? 'on' : 'off'),
+    orders: (link) => link.order_count,
+    paid: (link) => link.paid_count,
+  },
+  next: ({ id }) => `--after ${id}`,
+};
+
+function renderLink(link: LinkJson): string {
+  const { description, currency, most_orders: mostOrders } = link;
+  const suggested = currency === null ? link.suggested_sat : link.suggested;
+  return table([
+    ['id', link.id],
+    ['URL', link.url],
+    ['store', String(link.store_id)],
+    ['title', link.title],
+    ...(description === null ? [] : [['description', description]]),
+    ['amount', amountText(link)],
+    ...(suggested.length === 0 ? [] : [['suggested', suggested.join(', ')]]),
+    ['note', link.note],
+    ['view', link.view],
+    ['state', link.active ? 'on' : 'off'],
+    ['orders', `${link.order_count}, ${link.paid_count} paid`],
+    ...(mostOrders === null ? [] : [['ends after', `${mostOrders} paid orders`]]),
+    ['created', formatTime(link.created_at * 1000)],
+  ]);
+}
+
+/** `25.00 EUR`, `5.00 to 500.00 EUR`, `any, in sat`. */
+function amountText(link: LinkJson): string {
+  const unit = link.currency ?? 'sat';
+  const amount = link.amount ?? link.amount_sat;
+  const min = link.min ?? link.min_sat;
+  const max = link.max ?? link.max_sat;
+  if (amount !== null) return `${amount} ${unit}`;
+  if (min !== null && max !== null) return `${min} to ${max} ${unit}`;
+  if (min !== null) return `from ${min} ${unit}`;
+  return max === null ? `any, in ${unit}` : `to ${max} ${unit}`;
 }

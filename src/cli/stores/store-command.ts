@@ -1,4 +1,4 @@
-// `paygate store add|list|set|show|rotate-secret`: the merchant's stores.
+// `paygate store`: the merchant's stores. A removed store is archived, never deleted.
 
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,12 +9,18 @@ import { redactUrl } from '../../domain/delivery/callback.ts';
 import { defaultConfirmations, readBands } from '../../domain/payment/confirmation-policy.ts';
 import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
-import { formatTime } from '../../domain/text/format.ts';
+import { formatCount, formatTime, verbOf } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
 import type { Records } from '../../store/open-records.ts';
-import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
-import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
+import {
+  type NewStore,
+  requireRunning,
+  type StoreChange,
+  type StoreRow,
+  type WalletRow,
+} from '../../store/wallets/catalog.ts';
+import { requireOwnUrl, restoreShop, setUpShop } from '../../store/wallets/store-setup.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -37,9 +43,6 @@ import {
   settingsIn,
   withNotes,
 } from './setting-options.ts';
-import { storeRecheckCommand } from './store-recheck-command.ts';
-import { removeCommand, restoreCommand } from './store-remove-command.ts';
-import { storeWalletCommand } from './store-wallet-command.ts';
 import {
   compareWith,
   depthOption,
@@ -64,8 +67,8 @@ export function storeCommand(): Command {
     .addCommand(storeRecheckCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())
-    .addCommand(removeCommand(detail))
-    .addCommand(restoreCommand(detail));
+    .addCommand(removeCommand())
+    .addCommand(restoreCommand());
 }
 
 function addCommand(): Command {
@@ -371,3 +374,117 @@ const showPolicy = (row: StoreRow): string =>
       ({ aboveSat, confirmations }) => `${confirmations} above ${aboveSat} sat`,
     ),
   ].join(', ');
+
+interface WalletOptions extends FileOptions, KeyOptions {
+  readonly startIndex?: number;
+}
+
+function storeWalletCommand(): Command {
+  return fileCommand('wallet', 'set the wallet of a store; issued addresses stay with the old one')
+    .argument('<id>', 'of the store', rowId)
+    .addOption(xpubOption())
+    .addOption(scriptOption())
+    .addOption(startIndexOption())
+    .addOption(depthOption())
+    .action((id: number, given: WalletOptions) => giveWallet(id, given));
+}
+
+/** @throws PaygateError conflict for a start index of a wallet that exists already */
+function giveWallet(id: number, given: WalletOptions): Promise<void> {
+  return withStore(given, async ({ network, database, catalog, audit }) => {
+    const key = await readWalletKey(given, network);
+    const { row, wallet } = await database.write((tx) => {
+      requireRunning(catalog.store(id));
+      const wallet = catalog.ensureWallet(tx, world.now(), key, given.startIndex);
+      recordChange({ audit }, tx, 'store.attach', { wallet_id: wallet.id }, id);
+      return { row: catalog.changeStore(tx, id, { walletId: wallet.id }), wallet };
+    });
+    const notes = sharedWalletAdvice(catalog.sharing(row));
+    const answer = {
+      id,
+      wallet: { id: wallet.id, script: wallet.scriptType, account: wallet.account },
+      first_addresses: firstAddresses(key),
+    };
+    print(
+      given,
+      withNotes(answer, notes),
+      () => `Store ${id} "${row.name}" issues from wallet ${wallet.id} from now on.
+
+${compareWith(answer.first_addresses)}
+If they differ, set the wallet again with another --script.${notes.map((note) => `\n\n${note}`).join('')}`,
+    );
+  });
+}
+
+function removeCommand(): Command {
+  return fileCommand('remove', 'archive a store: no more addresses; issued ones stay watched')
+    .argument('<id>', 'of the store', rowId)
+    .option('--stop-callbacks', 'also stop its callbacks')
+    .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
+      withStore(given, async (records) => {
+        const stop = given.stopCallbacks ?? false;
+        const row = await records.database.write((tx) => {
+          recordChange(records, tx, 'store.remove', { stop_callbacks: stop }, id);
+          return records.catalog.archiveStore(tx, world.now(), id, stop);
+        });
+        const back = commandLine(`store restore ${row.id}`, { db: records.database.path });
+        print(given, detail(records, row), () =>
+          [
+            stop
+              ? `Store ${row.id} "${row.name}" is removed; its callbacks are stopped.`
+              : `Store ${row.id} "${row.name}" is removed; payments to its addresses are still called back.`,
+            `To use it again: ${back}`,
+          ].join('\n'),
+        );
+      }),
+    );
+}
+
+function restoreCommand(): Command {
+  return fileCommand('restore', 'use a removed store again; its API keys stay revoked')
+    .argument('<id>', 'of the store', rowId)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async (records) => {
+        const { row, changed } = await records.database.write((tx) => {
+          const restored = restoreShop(records, tx, id);
+          if (restored.changed) recordChange(records, tx, 'store.restore', {}, id);
+          return restored;
+        });
+        print(given, detail(records, row), () =>
+          changed
+            ? `Store ${row.id} "${row.name}" is in use again.`
+            : `Store ${row.id} "${row.name}" is already in use.`,
+        );
+      }),
+    );
+}
+
+const recheckAbout = `
+A dishonest server can make paygate leave out addresses, as used by another program. Remove that server
+from --electrum first. \`paygate serve\` then checks each address again. An address whose use neither a
+second server nor a block confirms is issued again before new ones. No address is issued twice.`;
+
+function storeRecheckCommand(): Command {
+  return fileCommand('recheck-used', 'check again which addresses another program has used')
+    .argument('<id>', 'of the store', rowId)
+    .addHelpText('after', recheckAbout)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async ({ state, catalog, database, addressView, audit }) => {
+        const { walletId } = catalog.store(id);
+        if (walletId === null) throw new PaygateError('conflict', `store ${id} has no wallet yet`);
+        const [use] = addressView.foreignUses().filter((each) => each.walletId === walletId);
+        const marked = use?.count ?? 0;
+        await database.write((tx) => {
+          state.rechecks.write(tx, [...new Set([...state.rechecks.read(), walletId])]);
+          recordChange({ audit }, tx, 'wallet.recheck-used', { wallet: walletId, marked }, id);
+        });
+        print(
+          given,
+          { id, wallet_id: walletId, marked },
+          () =>
+            `${formatCount(marked, 'address', 'addresses')} of wallet ${walletId} ${verbOf(marked, 'counts', 'count')} as used by another program. ` +
+            'A running paygate checks each again with its servers, and logs the result.',
+        );
+      }),
+    );
+}

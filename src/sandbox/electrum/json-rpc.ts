@@ -59,3 +59,37 @@ export const errorLine = (id: unknown, { code, message }: { code: number; messag
 
 export const notificationLine = (method: string, params: readonly unknown[]): string =>
   JSON.stringify({ jsonrpc: '2.0', method, params });
+
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { isHash, type Scripthash, type Txid } from '../../bitcoin/ids.ts';
+
+export const badRequest = (message: string): never => {
+  throw new RpcError(errorCodes.badRequest, message);
+};
+
+export const commas = (number: number): string => number.toLocaleString('en-US');
+
+export function nonNegativeInteger(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  return badRequest(`${value} should be a non-negative integer`);
+}
+
+export function txidParam(value: unknown): Txid {
+  return isHash(value) ? (value as Txid) : badRequest(`${value} should be a transaction hash`);
+}
+
+export function scripthashParam(value: unknown): Scripthash {
+  return isHash(value) ? (value as Scripthash) : badRequest(`${value} is not a valid script hash`);
+}
+
+export function booleanParam(value: unknown, name: string): boolean {
+  return typeof value === 'boolean' ? value : badRequest(`"${name}" must be a boolean`);
+}
+
+export function hexParam(value: unknown, name: string): Uint8Array {
+  try {
+    return hexToBytes(String(value));
+  } catch {
+    return badRequest(`${name} should be a hexadecimal string`);
+  }
+}

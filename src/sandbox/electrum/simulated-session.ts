@@ -6,7 +6,6 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { ChainChange, SimulatedChain } from '../chain/simulated-chain.ts';
 import { type ChainView, viewOf } from './chain-view.ts';
-import { tipResult } from './header-results.ts';
 import {
   errorCodes,
   errorLine,
@@ -16,7 +15,14 @@ import {
   RpcError,
   resultLine,
 } from './json-rpc.ts';
-import { isMethod, runMethod, type ServerInfo, type Subscriptions, statusAt } from './methods.ts';
+import {
+  isMethod,
+  runMethod,
+  type ServerInfo,
+  type Subscriptions,
+  statusAt,
+  tipResult,
+} from './methods.ts';
 import { isAtLeast, negotiate, type ProtocolVersion } from './protocol-version.ts';
 import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
 import { SessionOutput, type Timer } from './session-output.ts';

@@ -9,7 +9,7 @@ import { Field, Form } from '../../dashboard/parts/form-parts.tsx';
 import { Layout, RowTable } from '../../dashboard/parts/layout.tsx';
 import { formatSat } from '../../domain/text/format.ts';
 import { Time } from '../../web/values.tsx';
-import type { World } from '../../world/world.ts';
+import type { Cancel, World } from '../../world/world.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import type { SimulatedTransaction } from '../chain/simulated-transaction.ts';
 import type { SimulatedServer } from '../electrum/simulated-server.ts';
@@ -23,7 +23,6 @@ import {
   stopMs,
   transactionFates,
 } from './chain-controls.ts';
-import { Outage } from './outage.ts';
 
 const path = '/chain';
 export const chainPath = base + path;
@@ -301,3 +300,44 @@ const Server = ({ request, outage }: Pick<ChainProps, 'request' | 'outage'>) => 
     )}
   </section>
 );
+
+class Outage {
+  readonly #server: SimulatedServer;
+  readonly #world: Pick<World, 'now' | 'after'>;
+  readonly #onChange: () => void;
+  #end: (() => void) | undefined;
+  #endsAt = 0;
+
+  /** @param onChange called when an outage begins or ends */
+  constructor(server: SimulatedServer, world: Pick<World, 'now' | 'after'>, onChange: () => void) {
+    this.#server = server;
+    this.#world = world;
+    this.#onChange = onChange;
+  }
+
+  /** End of the outage, epoch milliseconds; undefined while the server is up. */
+  get endsAt(): number | undefined {
+    return this.#end && this.#endsAt;
+  }
+
+  /** Begins an outage, or restarts the current one. */
+  begin(lengthMs: number): void {
+    this.#end?.();
+    const heal = this.#server.inject({ kind: 'refuse' });
+    this.#server.disconnectAll();
+    const cancel: Cancel = this.#world.after(lengthMs, () => this.end());
+    this.#endsAt = this.#world.now() + lengthMs;
+    this.#end = () => {
+      cancel();
+      heal();
+    };
+    this.#onChange();
+  }
+
+  end(): void {
+    if (this.#end === undefined) return;
+    this.#end();
+    this.#end = undefined;
+    this.#onChange();
+  }
+}

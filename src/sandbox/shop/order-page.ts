@@ -7,9 +7,8 @@ import { orderWords } from '../../domain/order/state-words.ts';
 import { formatSat } from '../../domain/text/format.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { Order } from './paygate-client.ts';
-import { type ShopOrder, totalOf } from './shop-orders.ts';
+import { rates, type ShopOrder, totalOf } from './shop-orders.ts';
 import { table } from './shop-page.ts';
-import { rates } from './simulated-rates.ts';
 
 const shownMessages = 20;
 

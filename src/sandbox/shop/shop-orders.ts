@@ -2,6 +2,7 @@
 // were sent. A real shop stores them in a database; these end with the process.
 
 import { PaygateError } from '../../lib/errors.ts';
+import type { PriceSource } from '../../price/sources.ts';
 import type { Order } from './paygate-client.ts';
 
 export interface Product {
@@ -88,3 +89,24 @@ export class Orders {
     return order !== undefined;
   }
 }
+
+export const ratesPath = '/rates.json';
+
+/** Price of one bitcoin, by ISO 4217 code. */
+export const rates: Readonly<Record<string, number>> = {
+  EUR: 50_000,
+  USD: 60_000,
+  GBP: 40_000,
+  CHF: 48_000,
+  BRL: 300_000,
+  CZK: 1_250_000,
+  PLN: 210_000,
+  JPY: 9_000_000,
+};
+
+/** @param origin of the demo shop, which serves the rates */
+export const simulatedRates = (origin: string): PriceSource => ({
+  label: 'the sandbox, whose rates are made up',
+  url: origin + ratesPath,
+  path: ['{CODE}'],
+});

@@ -2,6 +2,7 @@
 // the API of paygate only. A real shop has no box that simulates the customer's wallet, the miners
 // and the time.
 
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { PaygateError } from '../../lib/errors.ts';
@@ -19,7 +20,6 @@ import {
   totalOf,
 } from './shop-orders.ts';
 import { page, table } from './shop-page.ts';
-import { verify } from './signed-request.ts';
 
 export interface ShopOptions {
   readonly orders: Orders;
@@ -159,3 +159,44 @@ const orderList = (orders: readonly ShopOrder[]): Markup => html`<h2>Orders</h2>
       </tr>`,
     ),
   )}`;
+
+const toleranceSeconds = 300;
+
+export interface SignedRequest {
+  /** The bytes that are signed, unchanged. */
+  readonly content: string;
+  readonly header: (name: string) => string | undefined;
+}
+
+export interface VerificationOptions {
+  /** `whsec_…` */
+  readonly secret: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Whether a request comes from our paygate, by Standard Webhooks: a webhook signs its body, and a
+ * callback signs its raw query. It shares no code with the signing side.
+ * @throws PaygateError unauthorized
+ */
+export function verify(request: SignedRequest, options: VerificationOptions): void {
+  if (isGenuine(request, options)) return;
+  throw new PaygateError('unauthorized', 'The signature is not that of our paygate');
+}
+
+function isGenuine(
+  { content, header }: SignedRequest,
+  { secret, now }: VerificationOptions,
+): boolean {
+  const timestamp = header('webhook-timestamp') ?? '';
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(now / 1000 - Number(timestamp)) >= toleranceSeconds) return false;
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signed = `${header('webhook-id')}.${timestamp}.${content}`;
+  const expected = Buffer.from(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+  return (header('webhook-signature') ?? '').split(' ').some((each) => {
+    const given = Buffer.from(each);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}

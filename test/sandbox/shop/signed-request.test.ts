@@ -3,7 +3,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { verify } from '../../../src/sandbox/shop/signed-request.ts';
+import { verify } from '../../../src/sandbox/shop/shop.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const now = 1_763_650_000_000;

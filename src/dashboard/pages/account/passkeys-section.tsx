@@ -1,4 +1,4 @@
-// Passkeys on the account page: the list, and adding one.
+// Passkeys: the list on the account page, adding one, and the page of one.
 
 import { browserName } from '../../../domain/access/browser-name.ts';
 import { PaygateError } from '../../../lib/errors.ts';
@@ -14,9 +14,17 @@ import {
   newPasskeyRequest,
   passkeyRequest,
 } from '../../guard/passkeys.ts';
-import { type ActionResult, accountPath, base, field, type PageRequest } from '../../page.ts';
+import {
+  type ActionResult,
+  accountPath,
+  base,
+  field,
+  idIn,
+  type Page,
+  type PageRequest,
+} from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
-import { NarrowPage, RowTable } from '../../parts/layout.tsx';
+import { Layout, NarrowPage, RowTable } from '../../parts/layout.tsx';
 import { PasskeyButton } from '../../parts/passkey-button.tsx';
 
 export const Passkeys = ({ request }: { readonly request: PageRequest }) => (
@@ -101,7 +109,7 @@ const newPasskeyMarkup = (request: PageRequest, makes: unknown) => (
   </NarrowPage>
 );
 
-export const PasskeyName = ({ name }: { readonly name: string }) => (
+const PasskeyName = ({ name }: { readonly name: string }) => (
   <label>
     Name
     <input name="name" value={name} maxlength={maxNameLength} autocomplete="off" required />
@@ -110,7 +118,7 @@ export const PasskeyName = ({ name }: { readonly name: string }) => (
 );
 
 /** The name in the form. @throws PaygateError invalid */
-export function passkeyNameIn(request: PageRequest): string {
+function passkeyNameIn(request: PageRequest): string {
   const name = field(request, 'name');
   if (name !== '' && name.length <= maxNameLength) return name;
   throw new PaygateError('invalid', `Name: 1 to ${maxNameLength} characters are expected.`);
@@ -130,4 +138,61 @@ export async function finishPasskey(request: PageRequest): Promise<ActionResult>
     recordChange(request, tx, 'passkey.add', { name });
   });
   return { to: `${accountPath}?done=passkey-added` };
+}
+
+export const passkeyPage: Page = {
+  path: '/settings/passkeys/:id',
+  show: (request) => passkeyMarkup(request),
+  actions: { rename, remove },
+};
+
+function passkeyMarkup(request: PageRequest) {
+  const passkey = request.parts.records.admin.passkey(idIn(request));
+  return (
+    <Layout request={request} title={passkey?.name ?? 'Passkey'}>
+      {passkey === undefined ? (
+        <p>This passkey was removed.</p>
+      ) : (
+        <>
+          <p>
+            It signs in at <code>{passkey.origin}</code>.
+          </p>
+          <Form request={request} action="rename" button="Save" needsPassword>
+            <PasskeyName name={passkey.name} />
+          </Form>
+          <h2>Remove the passkey</h2>
+          <p>It no longer signs in. Your device keeps it until you delete it there, too.</p>
+          <Form request={request} action="remove" button="Remove it" isDangerous needsPassword />
+        </>
+      )}
+      <p>
+        <a href={accountPath}>Back to the account</a>
+      </p>
+    </Layout>
+  );
+}
+
+const removed = (): PaygateError => new PaygateError('not_found', 'This passkey was removed.');
+
+async function rename(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.records;
+  const name = passkeyNameIn(request);
+  await database.write((tx) => {
+    if (!admin.renamePasskey(tx, idIn(request), name)) throw removed();
+    recordChange(request, tx, 'passkey.rename', { name });
+  });
+  return { to: `${accountPath}?done=saved` };
+}
+
+async function remove(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.records;
+  await database.write((tx) => {
+    const passkey = admin.passkey(idIn(request));
+    if (passkey === undefined) throw removed();
+    admin.removePasskey(tx, passkey.id);
+    recordChange(request, tx, 'passkey.remove', { name: passkey.name });
+  });
+  return { to: `${accountPath}?done=passkey-removed` };
 }

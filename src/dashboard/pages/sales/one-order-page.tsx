@@ -3,10 +3,13 @@
 import { orderWords } from '../../../domain/order/state-words.ts';
 import { formatPrice } from '../../../domain/payment/money.ts';
 import { formatAmount, formatDecimal, formatSat } from '../../../domain/text/format.ts';
+import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
+import type { EventType } from '../../../store/schema/delivery-schema.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { DoneNote, type FactRows, Facts, Layout, RowTable } from '../../parts/layout.tsx';
+import { Timeline, type TimelineEvent } from '../../parts/timeline.tsx';
 import { EventTable } from '../deliveries/event-table.tsx';
 import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
 import { isAcceptable, isCancelable } from './order-decision-pages.tsx';
@@ -18,10 +21,8 @@ import {
   priceText,
   readOrder,
 } from './order-parts.ts';
-import { OrderRefunds } from './order-refunds.tsx';
-import { OrderTimeline } from './order-timeline.tsx';
 import { AddressOf, paymentState } from './payments-page.tsx';
-import { hasRefund } from './refund-page.tsx';
+import { hasRefund, OrderRefunds } from './refund-page.tsx';
 
 export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
 
@@ -45,7 +46,7 @@ function orderMarkup(request: PageRequest) {
       <Actions {...props} />
       <Facts rows={factsOf(props)} />
       <h2>Timeline</h2>
-      <OrderTimeline {...props} />
+      <Timeline events={eventsOf(props)} />
       <Payments {...props} />
       <OrderRefunds {...props} />
       <Events {...props} />
@@ -217,3 +218,99 @@ const Events = ({ request, record }: OrderProps) => {
     </>
   );
 };
+
+/** Strangers may ask for quotes: the page shows the first one and so many of the newest. */
+const maxNewestQuotes = 9;
+/** How many events are read, the newest first. */
+const maxEvents = 100;
+
+const eventTexts: Readonly<Partial<Record<EventType, Omit<TimelineEvent, 'at'>>>> = {
+  'order.processing': { text: 'Enough was seen' },
+  'order.paid': { text: 'Paid: enough is confirmed', tone: 'good' },
+  'order.expired': { text: 'Expired', tone: 'bad' },
+  'order.reversed': { text: 'Reversed: what was enough is taken back', tone: 'bad' },
+};
+
+/** Events older than 90 days are deleted; the facts of the order stand in for them. */
+function eventsOf(props: OrderProps): TimelineEvent[] {
+  const { row } = props.record;
+  const created: TimelineEvent = { at: row.createdAt, text: 'Created' };
+  const later = [
+    ...quoteEvents(props),
+    ...paymentEvents(props),
+    ...statusEvents(props),
+    ...refundEvents(props),
+  ];
+  // A block may claim an earlier time than that of the order.
+  return [created, ...later.sort((first, second) => first.at - second.at)];
+}
+
+function quoteEvents({ record: { quotes, row } }: OrderProps): TimelineEvent[] {
+  return quotes
+    .filter((_, at) => at === 0 || at >= quotes.length - maxNewestQuotes)
+    .map(({ createdAt, rateCents, amountSat }) => ({
+      at: createdAt,
+      text: `Rate promised: 1 BTC = ${formatDecimal(formatPrice(rateCents))} ${row.currency}, ${formatAmount(amountSat)}`,
+    }));
+}
+
+function paymentEvents({ record, standing, entries }: OrderProps): TimelineEvent[] {
+  const late = new Set(
+    standing.payments.flatMap(({ isLate, payment }) => (isLate ? payment.txid : [])),
+  );
+  const minedAt = new Map(record.payments.map((each) => [each.txid, each.minedAt] as const));
+  return entries.toReversed().flatMap((entry) => {
+    const amount = formatAmount(entry.valueSat);
+    const seen = `Payment of ${amount} seen${late.has(entry.txid) ? ', late' : ''}`;
+    const mined = minedAt.get(entry.txid) ?? null;
+    return [
+      { at: entry.firstSeenAt, text: seen },
+      ...(mined === null ? [] : [{ at: mined, text: `${amount} in block ${entry.height}` }]),
+      ...lastChange(entry, amount),
+    ];
+  });
+}
+
+function lastChange(entry: PaymentEntry, amount: string): TimelineEvent[] {
+  const { state, changedAt: at, replacedBy } = entry;
+  if (state === 'confirmed') return [{ at, text: `${amount} confirmed`, tone: 'good' }];
+  if (state !== 'dropped') return [];
+  const why = replacedBy === null ? '' : ': replaced by another transaction';
+  return [{ at, text: `${amount} gone${why}`, tone: 'bad' }];
+}
+
+function statusEvents({ request, record, order }: OrderProps): TimelineEvent[] {
+  const { row } = record;
+  const { canceledAt, acceptedAt, paidAt, expiresAt } = row;
+  const rows = request.parts.records.webhooks
+    .list({ orderId: row.id, limit: maxEvents })
+    .toReversed();
+  const has = (type: EventType) => rows.some((each) => each.type === type);
+  const texts = rows.flatMap(({ type, createdAt: at }) => {
+    const text = eventTexts[type];
+    return text === undefined ? [] : [{ at, ...text }];
+  });
+  const paid = eventTexts['order.paid'];
+  const expired = eventTexts['order.expired'];
+  return [
+    ...texts,
+    ...(paidAt === null || paid === undefined || has('order.paid')
+      ? []
+      : [{ at: paidAt, ...paid }]),
+    ...(order.status !== 'expired' || expiresAt === null || !expired || has('order.expired')
+      ? []
+      : [{ at: expiresAt, ...expired }]),
+    ...(canceledAt === null ? [] : [{ at: canceledAt, text: 'Canceled', tone: 'bad' as const }]),
+    ...(acceptedAt === null
+      ? []
+      : [{ at: acceptedAt, text: 'Accepted: what was received is enough', tone: 'good' as const }]),
+  ];
+}
+
+const refundEvents = ({ request, record }: OrderProps): TimelineEvent[] =>
+  request.parts.records.refunds.of(record.row.id).map(({ amountSat, createdAt, doneAt }) => {
+    const amount = formatAmount(amountSat);
+    return doneAt === null
+      ? { at: createdAt, text: `Refund of ${amount} prepared` }
+      : { at: doneAt, text: `Refund of ${amount} sent` };
+  });

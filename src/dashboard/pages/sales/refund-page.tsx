@@ -13,6 +13,7 @@ import {
   refundableOf,
   refundChoices,
 } from '../../../domain/order/refund.ts';
+import { sumSat } from '../../../domain/payment/money.ts';
 import { paymentUri } from '../../../domain/payment/payment-uri.ts';
 import { formatSat } from '../../../domain/text/format.ts';
 import { pastedAddress, withoutInvisible } from '../../../domain/text/pasted-text.ts';
@@ -20,7 +21,7 @@ import { PaygateError, throwInvalid } from '../../../lib/errors.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
 import type { RefundRow } from '../../../store/orders/refunds.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
-import { Amount, Copyable } from '../../../web/values.tsx';
+import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import type { ActionResult, Page, PageRequest } from '../../page.ts';
@@ -34,7 +35,7 @@ import {
   wholeNumberFrom,
 } from '../../parts/form-fields.ts';
 import { chosenBefore, FaultNote, Field, Form, Select } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout } from '../../parts/layout.tsx';
+import { DoneNote, Layout, RowTable } from '../../parts/layout.tsx';
 import {
   type OrderProps,
   orderIn,
@@ -326,3 +327,32 @@ async function discard(request: PageRequest): Promise<ActionResult> {
   });
   return { to: orderPath(publicId, '?done=refund-discarded') };
 }
+
+const sent = { text: 'Sent', tone: 'good' } as const;
+const prepared = { text: 'Prepared', tone: 'waiting' } as const;
+
+export const OrderRefunds = ({ request, record }: OrderProps) => {
+  const rows = request.parts.records.refunds.of(record.row.id);
+  if (rows.length === 0) return null;
+  const done = rows.filter(({ doneAt }) => doneAt !== null);
+  return (
+    <>
+      <h2>Refunds</h2>
+      <RowTable
+        label="Refunds"
+        rows={rows}
+        columns={[
+          ['Amount', ({ amountSat }) => <Amount sat={amountSat} />, 'number'],
+          ['State', ({ doneAt }) => <Pill word={doneAt === null ? prepared : sent} />],
+          ['Time', ({ doneAt, createdAt }) => <Time at={doneAt ?? createdAt} />],
+          ['Address', ({ address }) => <code class="selectable">{address}</code>],
+          ['Transaction', ({ txid }) => (txid === null ? null : <Short text={txid} />)],
+          ['Fee', ({ feeSat }) => <Amount sat={feeSat} />, 'number'],
+        ]}
+      />
+      <p>
+        Refunded: <Amount sat={sumSat(done.map(({ amountSat }) => amountSat))} />
+      </p>
+    </>
+  );
+};
