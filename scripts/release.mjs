@@ -16,7 +16,6 @@ import { nodeFor } from './executable/node.mjs';
 import { makeArchive } from './release/archive.mjs';
 import { releaseNotes } from './release/notes.mjs';
 import { sign, signingKey } from './release/sign.mjs';
-import { writeWoocommerceZip } from './woocommerce-zip.mjs';
 
 const run = promisify(execFile);
 const folder = 'dist/release';
@@ -58,7 +57,6 @@ async function writeOtherFiles(native) {
   const { stdout } = await run(native, ['licenses', '--json']);
   writeFileSync(join(folder, 'paygate.cdx.json'), await billOfMaterials(JSON.parse(stdout)));
   writeFileSync(join(folder, 'RELEASE-NOTES.md'), notes);
-  await writeWoocommerceZip(folder);
 }
 
 function writeSums() {
