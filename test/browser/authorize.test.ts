@@ -44,3 +44,27 @@ test.skipIf(chromiumPath === undefined)(
     expect(sent.getAll('permissions[]')).toHaveLength(5);
   },
 );
+
+test.skipIf(chromiumPath === undefined)(
+  'a refusal and an alarm have a box and letters of the size of the text, the host of a shop has large ones',
+  async () => {
+    const app = await openApp();
+    await untilReady(app);
+    await setPassword(app);
+    const { page } = await openPage(await sharedBrowser());
+    await page.goto(`http://localhost:${app.port}/dashboard/sign-in`);
+    await page.getByLabel('Password').fill('not the right one');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    const look = (name: string) =>
+      page.evaluate(`(() => {
+        const shown = document.querySelector('[role=alert]');
+        shown.className = '${name}';
+        const { fontSize, borderInlineStartWidth } = getComputedStyle(shown);
+        return [fontSize, borderInlineStartWidth];
+      })()`);
+    const box = ['16px', '4px'];
+    for (const name of ['problem', 'alarm error', 'note']) expect(await look(name)).toEqual(box);
+    expect(await look('host')).toEqual(['32px', '0px']);
+  },
+);
