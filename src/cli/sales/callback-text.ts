@@ -138,13 +138,13 @@ const paymentText = ({ row, facts }: SentTest): string =>
     `${testEffect} paygate records no payment.`,
   ].join('\n');
 
-/** What happens next: a running server sends these callbacks within a second. */
-export function resendText(count: number, doubtful = false): string {
-  if (count === 0) {
-    return doubtful
-      ? 'No callback has a doubtful last answer.'
-      : 'No callback has failed, or all are being sent again already.';
+/** What happens next: a running server sends them within a second. */
+export function resendText(noun: 'callback' | 'event', count: number, doubtful = false): string {
+  if (count > 0) {
+    const sent = count === 1 ? `1 ${noun} is` : `${count} ${noun}s are`;
+    return `${sent} sent now, or as soon as paygate serves.`;
   }
-  const callbacks = count === 1 ? '1 callback is' : `${count} callbacks are`;
-  return `${callbacks} sent now, or as soon as paygate serves.`;
+  return doubtful
+    ? `No ${noun} has a doubtful last answer.`
+    : `No ${noun} has failed, or all are being sent again already.`;
 }

@@ -102,7 +102,7 @@ function resendCommand(): Command {
           outbox.resend(tx, world.now(), id);
           recordChange({ audit }, tx, 'callback.resend', { ids: [id] });
         });
-        print(given, text.describe(outbox.callback(id)), () => text.resendText(1));
+        print(given, text.describe(outbox.callback(id)), () => text.resendText('callback', 1));
       }),
     );
 }
@@ -130,7 +130,7 @@ function resendFailedCommand(): Command {
           recordChange({ audit }, tx, action, { count }, store);
           return count;
         });
-        print(given, { resent }, () => text.resendText(resent, doubtful));
+        print(given, { resent }, () => text.resendText('callback', resent, doubtful));
       }),
     );
 }

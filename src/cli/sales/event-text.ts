@@ -65,9 +65,3 @@ export const describeTest = (event: OutgoingEvent, attempt: Attempt, url: string
 export function renderTest({ body }: OutgoingEvent, attempt: Attempt, url: string | null): string {
   return [`POST ${url}`, headerLines(attempt), `\n${body}\n`, renderOutcome(attempt)].join('\n');
 }
-
-/** What happens next: a running server sends these events within a second. */
-export function resendText(count: number): string {
-  if (count === 0) return 'No event has failed, or all are being sent again already.';
-  return `${count === 1 ? '1 event is' : `${count} events are`} sent now, or as soon as paygate serves.`;
-}

@@ -20,7 +20,7 @@ import {
   withStore,
   world,
 } from '../command.ts';
-import { describeAttempt } from './callback-text.ts';
+import { describeAttempt, resendText } from './callback-text.ts';
 import * as text from './event-text.ts';
 
 const states: readonly EventState[] = ['unsent', 'owed', 'delivered', 'superseded', 'exhausted'];
@@ -102,7 +102,7 @@ function resendCommand(): Command {
           webhooks.resend(tx, world.now(), row.id);
           recordChange({ audit }, tx, 'event.resend', { ids: [id] }, row.storeId);
         });
-        print(given, text.describe(webhooks.event(id)), () => text.resendText(1));
+        print(given, text.describe(webhooks.event(id)), () => resendText('event', 1));
       }),
     );
 }
@@ -117,7 +117,7 @@ function resendFailedCommand(): Command {
           recordChange({ audit }, tx, 'event.resend-failed', { count }, given.store);
           return count;
         });
-        print(given, { resent }, () => text.resendText(resent));
+        print(given, { resent }, () => resendText('event', resent));
       }),
     );
 }

@@ -6,6 +6,7 @@ import type { Child } from 'hono/jsx';
 import { severalStoresAdvice } from '../../domain/store/store-choice.ts';
 import { Wordmark } from '../../web/brand.tsx';
 import { htmlDocument, reloadScript, reloadUnlessFollowed } from '../../web/html-page.ts';
+import { Time } from '../../web/values.tsx';
 import { assetPath } from '../assets.ts';
 import { base, type PageRequest } from '../page.ts';
 import { faultText } from './form-fields.ts';
@@ -284,4 +285,22 @@ export const Facts = ({ rows }: { readonly rows: FactRows }) => (
       ),
     )}
   </dl>
+);
+
+/** What happened, the oldest first. */
+export interface TimelineEvent {
+  readonly at: number;
+  readonly text: string;
+  readonly tone?: 'good' | 'bad';
+}
+
+export const Timeline = ({ events }: { readonly events: readonly TimelineEvent[] }) => (
+  <ol class="timeline">
+    {events.map(({ at, text, tone }) => (
+      <li class={tone}>
+        <Time at={at} />
+        <span>{text}</span>
+      </li>
+    ))}
+  </ol>
 );

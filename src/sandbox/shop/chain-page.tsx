@@ -36,17 +36,12 @@ export interface ChainPageOptions {
   readonly shopUrl: string;
 }
 
-export interface ChainPage {
-  readonly page: ExtraPage;
-  end(): void;
-}
-
 interface Shown {
   readonly request: PageRequest;
   readonly chain: SimulatedChain;
 }
 
-export function createChainPage({ world, chain, server, shopUrl }: ChainPageOptions): ChainPage {
+export function createChainPage({ world, chain, server, shopUrl }: ChainPageOptions) {
   const listeners = new Set<() => void>();
   const tell = (): void => {
     for (const listener of listeners) listener();

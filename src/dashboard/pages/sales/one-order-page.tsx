@@ -8,8 +8,15 @@ import type { EventType } from '../../../store/schema/delivery-schema.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { DoneNote, type FactRows, Facts, Layout, RowTable } from '../../parts/layout.tsx';
-import { Timeline, type TimelineEvent } from '../../parts/timeline.tsx';
+import {
+  DoneNote,
+  type FactRows,
+  Facts,
+  Layout,
+  RowTable,
+  Timeline,
+  type TimelineEvent,
+} from '../../parts/layout.tsx';
 import { EventTable } from '../deliveries/event-table.tsx';
 import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
 import { isAcceptable, isCancelable } from './order-decision-pages.tsx';

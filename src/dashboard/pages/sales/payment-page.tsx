@@ -17,8 +17,14 @@ import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Time } from '../../../web/values.tsx';
 import { base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { priceText, worthIn, worthText } from '../../parts/fiat-worth.tsx';
-import { type FactRows, Facts, Layout, RowTable } from '../../parts/layout.tsx';
-import { Timeline, type TimelineEvent } from '../../parts/timeline.tsx';
+import {
+  type FactRows,
+  Facts,
+  Layout,
+  RowTable,
+  Timeline,
+  type TimelineEvent,
+} from '../../parts/layout.tsx';
 import { deliveryState, responseText } from '../deliveries/delivery-parts.tsx';
 import { orderPath } from './order-parts.ts';
 import { AddressOf, paymentState } from './payments-page.tsx';
