@@ -222,7 +222,14 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.getByRole('heading', { name: '20,000 sat', level: 1 }).waitFor();
       const section = page.getByRole('link', { name: 'Addresses', exact: true });
       expect(await section.isVisible()).toBe(false);
-      await page.getByRole('button', { name: 'Menu' }).click();
+      const menu = page.getByRole('button', { name: 'Menu' });
+      await menu.click();
+      await page.keyboard.press('Escape');
+      await section.waitFor({ state: 'hidden' });
+      await menu.click();
+      await page.locator('h1').click({ force: true });
+      await section.waitFor({ state: 'hidden' });
+      await menu.click();
       await section.click();
       await page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
       await page.setViewportSize({ width: 1024, height: 800 });

@@ -421,6 +421,9 @@ describe('a store', () => {
       ...{ 'above-0': '0,0500000000', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
     });
     expect(saved.to).toBe(`${stores}/1/general?done=saved#change`);
+    // The page opens at this section, so the note is its first line.
+    const { text } = await visitor.get(`${stores}/1/general?done=saved`);
+    expect(text).toMatch(/<section id="change"[^>]*><p role="status" class="note">Saved\.<\/p>/);
     const callbacks = await visitor.submit(`${stores}/1/callbacks`, 'change', {
       ...shop(app, { 'reversal-callback': 'on' }),
       ...{ minimum: '0.00001', 'omit-rbf': 'on' },

@@ -97,7 +97,7 @@ const Sections = ({ request }: { readonly request: PageRequest }) => (
     <button type="button" class="menu" popovertarget="sections">
       Menu
     </button>
-    <nav id="sections" class="sections" popover aria-label="Sections">
+    <nav id="sections" class="sections" popover="auto" aria-label="Sections">
       <ul>
         {[...sections, ...extraSections(request)].map(([path, name, beside]) => (
           <li>

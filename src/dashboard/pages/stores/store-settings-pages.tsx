@@ -79,11 +79,11 @@ export const storeSettingsPages: readonly Page[] = [
 
 const SettingsForm = ({ request, row, names }: StoreProps & { readonly names: SettingNames }) => (
   <section id="change" aria-label="Settings">
+    <DoneNote request={request} />
     <Form request={request} action="change" button="Save" needsPassword>
       <FormVersion request={request} form="change" value={settingsOf(row, names)} />
       <StoreFields request={request} form="change" row={row} names={names} />
     </Form>
-    <DoneNote request={request} />
   </section>
 );
 
