@@ -65,6 +65,17 @@ describe('a Callback URL with a bare |', () => {
 });
 
 describe('a currency', () => {
+  it('is chosen when the store is added', async () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
+    const given = ['--name', 'Café', ...wallet, '--currency', 'eur', '--network', 'regtest'];
+    const added = await runCli(['store', 'add', ...given, '--db', path]);
+    expect(added).toMatchObject({ code: 0, stderr: '' });
+    expect(added.stdout).toContain('Orders and payments in EUR need prices.');
+    const listed = await runCli(['store', 'show', '1', '--json', '--db', path]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ currency: 'EUR', http_callback: '' });
+  });
+
   it('is set with a note on the option that orders in it depend on', async () => {
     const { store } = await openShop();
     const set = await store('set', '1', '--currency', 'eur');

@@ -18,7 +18,30 @@ describe('a wrong command line ends with 2 and one line:', () => {
       'store wallet needs <id> and --xpub <key>; `paygate store wallet --help` says what they are',
     ],
     ['store show', 'store show needs <id>; `paygate store show --help` says what they are'],
-    ['store show abc', "<id>: 'abc' is not valid. Give a whole number, 1 or more."],
+    [
+      'store show cafe',
+      "<id>: 'cafe' is not valid. Give a whole number, 1 or more. `paygate store list` shows the numbers.",
+    ],
+    [
+      'key revoke mine',
+      "<id>: 'mine' is not valid. Give a whole number, 1 or more. `paygate key list` shows the numbers.",
+    ],
+    [
+      'orders list --store cafe',
+      "--store: 'cafe' is not valid. Give a whole number, 1 or more. `paygate store list` shows the numbers.",
+    ],
+    [
+      'store add --name a --xpub b --tolerance 1',
+      "unknown option '--tolerance' (`paygate store set` has it)",
+    ],
+    ['store list --nowhere', "unknown option '--nowhere'"],
+    [
+      'logs',
+      "unknown command 'logs' (`paygate serve` writes its log to standard error: `journalctl -u paygate` has it)",
+    ],
+    ['status', "unknown command 'status' (did you mean `paygate health` or `paygate doctor`?)"],
+    ['version', "unknown command 'version' (did you mean `paygate --version`?)"],
+    ['frobnicate', "unknown command 'frobnicate'"],
     ['orders list --limit 0', "--limit: '0' is not valid. Give a whole number from 1 to 10000."],
     ['store set 1 --late x', "--late: 'x' is not valid. Allowed choices are worth, ask."],
     ['serve --lsten x', "unknown option '--lsten' (did you mean --listen?)"],

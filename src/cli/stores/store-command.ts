@@ -59,7 +59,7 @@ interface AddOptions extends FileOptions, KeyOptions {
 
 export function storeCommand(): Command {
   return new Command('store')
-    .description('manage stores, each with a wallet and a callback URL')
+    .description('manage stores, each with a wallet')
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(setCommand())
@@ -72,10 +72,11 @@ export function storeCommand(): Command {
 }
 
 function addCommand(): Command {
-  const command = fileCommand('add', 'add a store; it needs a callback URL, a webhook URL, or both')
+  const command = fileCommand('add', 'add a store; links and the till need no URL of a shop')
     .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
+    .addOption(settingOption('currency'))
     .addOption(settingOption('callbackUrl'))
     .addOption(settingOption('webhookUrl'))
     .addOption(settingOption('webhookEvents'))
