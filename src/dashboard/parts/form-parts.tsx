@@ -231,24 +231,31 @@ export const FormVersion = ({ request, form, value }: FormVersionProps) => (
 );
 
 interface SelectProps {
+  /** For a field that may be refused. */
+  readonly request?: PageRequest;
   readonly name: string;
   readonly label: string;
+  readonly help?: string | undefined;
   readonly options: readonly (readonly [value: string | number, text: string])[];
   /** The selected value; the first option if this is undefined or unknown. */
   readonly chosen: string | undefined;
 }
 
-export const Select = ({ name, label, options, chosen }: SelectProps) => (
-  <label>
-    {label}
-    <select name={name}>
-      {options.map(([value, text]) => (
-        <option value={value} selected={chosen === String(value)}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
+export const Select = ({ request, name, label, help, options, chosen }: SelectProps) => (
+  <>
+    <label>
+      {label}
+      <select name={name} {...(request && faultAttributes(request, name))}>
+        {options.map(([value, text]) => (
+          <option value={value} selected={chosen === String(value)}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {help === undefined ? null : <small>{help}</small>}
+    </label>
+    {request === undefined ? null : <FaultNote request={request} name={name} />}
+  </>
 );
 
 /** The option that was sent, after a refusal: the first option may grant more than was meant. */

@@ -5,6 +5,12 @@ import { satPerBitcoin } from '../text/format.ts';
 
 export const currencyCodes: readonly string[] = Intl.supportedValuesOf('currency');
 
+/** Each code with its name, such as `EUR – Euro`. */
+export function namedCurrencies(): (readonly [code: string, label: string])[] {
+  const names = new Intl.DisplayNames('en', { type: 'currency' });
+  return currencyCodes.map((code) => [code, `${code} – ${names.of(code)}`]);
+}
+
 const known = new Set(currencyCodes);
 
 /** @param code upper case */

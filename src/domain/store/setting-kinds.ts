@@ -17,6 +17,8 @@ export interface TextSetting extends Texts {
   /** @throws PaygateError invalid */
   readonly parse: (text: string) => string;
   readonly maxLength?: number;
+  /** The values that the form offers, each with its label. */
+  readonly offered?: () => readonly (readonly [value: string, label: string])[];
   /** What empty text and `--no-…` mean; without it a text is required. */
   readonly none?: null | '';
   /** Several values, separated by spaces. The option may occur several times. */
@@ -34,6 +36,8 @@ export interface NumberSetting extends Texts {
   /** @throws PaygateError invalid */
   readonly parse: (text: string) => number;
   readonly show: (value: number) => string;
+  /** The same for the form, where a person enters it in another unit. */
+  readonly form?: Pick<NumberSetting, 'parse' | 'show'>;
 }
 
 export interface CountSetting extends Texts {

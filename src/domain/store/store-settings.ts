@@ -19,8 +19,8 @@ import {
   maxConfirmations,
   policyOf,
 } from '../payment/confirmation-policy.ts';
-import { parseCurrency } from '../payment/currency.ts';
-import { languageTags, parseKnownLanguage } from '../text/language.ts';
+import { namedCurrencies, parseCurrency } from '../payment/currency.ts';
+import { languages, parseKnownLanguage } from '../text/language.ts';
 import { parseCallbackUrl, trimUrl } from '../text/url-text.ts';
 import { checkEmbedOrigins, parseEmbedOrigins } from './embed-origins.ts';
 import type { StoreSetting } from './setting-kinds.ts';
@@ -104,12 +104,12 @@ export const storeSettings = {
     kind: 'text',
     field: 'currency',
     label: 'Currency',
-    hint: 'For example EUR: the value of each payment is saved when it is first seen. If empty, no price is requested.',
+    hint: 'The value of each payment is saved when it is first seen. Without one, no price is requested.',
     option: '--currency <code>',
     help: 'ISO 4217, such as EUR: records the worth of a payment when it is first seen',
     noHelp: 'no price is asked for when a payment is seen',
     parse: parseCurrency,
-    maxLength: 3,
+    offered: () => [['', 'None'], ...namedCurrencies()],
     none: null,
   },
   omitRbf: {
@@ -175,21 +175,23 @@ export const storeSettings = {
   orderSeconds: {
     kind: 'number',
     field: 'order-expires',
-    label: 'Orders expire after (seconds)',
+    label: 'Orders expire after (minutes)',
     hint: '0: never.',
     option: '--order-expires <seconds>',
     help: 'new orders expire after this time; 0 for never',
     parse: (text) => parseExpirySeconds(numberIn(text)),
     show: String,
+    form: inMinutes(parseExpirySeconds, '5 minutes to 366 days, or 0 for never'),
   },
   quoteSeconds: {
     kind: 'number',
     field: 'quote-seconds',
-    label: 'A quote holds for (seconds)',
+    label: 'A quote holds for (minutes)',
     option: '--quote-seconds <seconds>',
     help: 'how long the rate of an order holds',
     parse: (text) => parseQuoteSeconds(numberIn(text)),
     show: String,
+    form: inMinutes(parseQuoteSeconds, '5 to 60 minutes'),
   },
   toleranceBasisPoints: {
     kind: 'number',
@@ -216,12 +218,12 @@ export const storeSettings = {
     kind: 'text',
     field: 'language',
     label: 'Language',
-    hint: `Of the pages for customers: ${languageTags.join(', ')}. If empty, that of the browser.`,
+    hint: 'Of the pages for customers.',
     option: '--language <tag>',
     help: 'language of the pages for customers, such as de',
     noHelp: 'the language of the browser',
     parse: parseKnownLanguage,
-    maxLength: 35,
+    offered: () => [['', 'That of the browser'], ...Object.entries(languages)],
     none: null,
   },
   embedOrigins: {
@@ -322,6 +324,21 @@ export function checkStoreSettings(...settings: Parameters<typeof settingChecks>
 /** NaN for a text that is no number. */
 const numberIn = (text: string): number =>
   /^\d{1,9}([.,]\d{1,9})?$/.test(text.trim()) ? Number(text.trim().replace(',', '.')) : Number.NaN;
+
+/** A time of the form, as seconds. @param expected the times that are allowed */
+function inMinutes(parse: (seconds: number) => number, expected: string) {
+  return {
+    parse(text: string): number {
+      try {
+        return parse(Math.round(numberIn(text) * 60));
+      } catch {
+        throw new PaygateError('invalid', `${expected} expected`);
+      }
+    },
+    // Two decimals are enough for each second.
+    show: (seconds: number) => String(Math.round((seconds * 100) / 60) / 100),
+  };
+}
 
 function parseName(text: string): string {
   const name = text.trim();

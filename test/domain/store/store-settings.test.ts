@@ -125,3 +125,37 @@ describe('sites that may show the pages in a frame', () => {
     expect(() => check({ allowHttpCallback: false }, before)).toThrow('http://shop.example');
   });
 });
+
+describe('a time in the form', () => {
+  const { orderSeconds, quoteSeconds } = storeSettings;
+
+  test.each([
+    [orderSeconds, '60', 3600],
+    [orderSeconds, '0', 0],
+    [orderSeconds, '7,5', 450],
+    [orderSeconds, '5.02', 301],
+    [quoteSeconds, '5', 300],
+    [quoteSeconds, '60', 3600],
+  ])('is in minutes: %#', ({ form, parse }, minutes, seconds) => {
+    expect(form.parse(minutes)).toBe(seconds);
+    expect(Number(form.show(seconds))).toBe(Number(minutes.replace(',', '.')));
+    // The command line has seconds.
+    expect(parse(String(seconds))).toBe(seconds);
+  });
+
+  test.each([
+    [orderSeconds, '4', '5 minutes to 366 days, or 0 for never expected'],
+    [orderSeconds, '', '5 minutes to 366 days, or 0 for never expected'],
+    [quoteSeconds, '61', '5 to 60 minutes expected'],
+    [quoteSeconds, 'soon', '5 to 60 minutes expected'],
+  ])('is refused in minutes: %#', ({ form }, minutes, problem) => {
+    expect(() => form.parse(minutes)).toThrow(problem);
+  });
+
+  test('shows each second of an hour so that it is read again', () => {
+    const seconds = Array.from({ length: 3301 }, (_, place) => 300 + place);
+    expect(seconds.map((each) => quoteSeconds.form.parse(quoteSeconds.form.show(each)))).toEqual(
+      seconds,
+    );
+  });
+});

@@ -10,7 +10,7 @@ import {
   noteRules,
 } from '../../../domain/order/link-input.ts';
 import { asOfApi } from '../../../domain/order/typed-amount.ts';
-import { currencyCodes } from '../../../domain/payment/currency.ts';
+import { namedCurrencies } from '../../../domain/payment/currency.ts';
 import type { LinkRow } from '../../../store/orders/link-view.ts';
 import { field, type PageRequest } from '../../page.ts';
 import { choiceValue, FieldErrors } from '../../parts/form-fields.ts';
@@ -68,7 +68,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
       <Select
         name="currency"
         label={labels.currency}
-        options={[['', 'Satoshis'], ...currencyCodes.map((code) => [code, code] as const)]}
+        options={[['', 'Satoshis'], ...namedCurrencies()]}
         chosen={choice('currency', row === undefined ? currency : (row.currency ?? ''))}
       />
       <Field

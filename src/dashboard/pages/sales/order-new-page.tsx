@@ -3,7 +3,7 @@
 import { BodyProblems } from '../../../domain/order/body-fields.ts';
 import type { OrderBody } from '../../../domain/order/order-input.ts';
 import { asOfApi } from '../../../domain/order/typed-amount.ts';
-import { currencyCodes } from '../../../domain/payment/currency.ts';
+import { namedCurrencies } from '../../../domain/payment/currency.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import {
   type ActionResult,
@@ -91,15 +91,13 @@ export const newOrderPage: Page = {
 const Currencies = ({ request, currency }: { request: PageRequest; currency: string | null }) => {
   const own = request.parts.prices === undefined ? '' : (currency ?? '');
   return (
-    <>
-      <Select
-        name="currency"
-        label={labels.currency}
-        options={[['', 'Satoshis'], ...currencyCodes.map((code) => [code, code] as const)]}
-        chosen={chosenBefore(request, 'take', 'currency') ?? own}
-      />
-      <FaultNote request={request} name="currency" />
-    </>
+    <Select
+      request={request}
+      name="currency"
+      label={labels.currency}
+      options={[['', 'Satoshis'], ...namedCurrencies()]}
+      chosen={chosenBefore(request, 'take', 'currency') ?? own}
+    />
   );
 };
 

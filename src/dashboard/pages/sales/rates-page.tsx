@@ -1,13 +1,13 @@
 // The price sources: the last response of each, and why one was left out. Showing the page requests
 // no price.
 
-import { parseCurrency } from '../../../domain/payment/currency.ts';
+import { namedCurrencies, parseCurrency } from '../../../domain/payment/currency.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import type { SourcePrice, SourceStatus } from '../../../price/prices.ts';
 import { Time } from '../../../web/values.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { readFields } from '../../parts/form-fields.ts';
-import { Field, Form } from '../../parts/form-parts.tsx';
+import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
 import { Layout, Table } from '../../parts/layout.tsx';
 
 const here = `${base}/settings/rates`;
@@ -36,12 +36,12 @@ function ratesMarkup(request: PageRequest) {
           </p>
           <SourceTable sources={prices.status()} />
           <Form request={request} action="ask" button="Request now" label="Request prices">
-            <Field
+            <Select
               request={request}
               name="currency"
               label="Currency"
-              value={firstCurrency(request)}
-              attributes={{ maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' }}
+              options={namedCurrencies()}
+              chosen={chosenBefore(request, 'ask', 'currency') ?? firstCurrency(request)}
             />
           </Form>
         </>

@@ -107,12 +107,12 @@ function MailServerForm({ request }: { readonly request: PageRequest }) {
           attributes={text}
         />
         <Select
+          request={request}
           name="security"
           label="Security"
           options={mailSecurities.map((each) => [each, securityLabels[each]] as const)}
           chosen={chosenBefore(request, form, 'security') ?? server?.security}
         />
-        <FaultNote request={request} name="security" />
         <Field
           request={request}
           name="port"

@@ -15,7 +15,7 @@ import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { isLocalName } from '../../guard/transport.ts';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../../page.ts';
 import { fieldError } from '../../parts/form-fields.ts';
-import { FaultNote, Form, Select } from '../../parts/form-parts.tsx';
+import { Form, Select } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { addPluginKey } from './store-plugin-page.tsx';
 
@@ -148,12 +148,12 @@ const Consent = (props: KeyRequest & { readonly request: PageRequest }) => {
           needsPassword
         >
           <Select
+            request={request}
             name="store"
             label="Store"
             options={stores.length === 1 ? options : [['', 'Choose a store'], ...options]}
             chosen={request.form.get('store') ?? undefined}
           />
-          <FaultNote request={request} name="store" />
         </Form>
       )}
       <p>
