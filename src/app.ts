@@ -39,6 +39,7 @@ import type { CopyCheck } from './store/backup/daily-check.ts';
 import { startMaintenance } from './store/backup/maintenance.ts';
 import { createRequestedBackups, type RequestedBackups } from './store/backup/requested-backup.ts';
 import { beginAt, followedNetwork } from './store/chain/headers.ts';
+import { hasReceivers } from './store/delivery/receivers.ts';
 import { inspectFile, lockForServer } from './store/file/file-guards.ts';
 import { createIssuingGuard, type IssuingGuard } from './store/file/issuing-guard.ts';
 import { openRecords, type Records } from './store/open-records.ts';
@@ -366,7 +367,13 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     find: () => currentFindings(parts, watcher.status()),
   });
   const health = createHealth(parts);
-  const ready = createReadiness({ records, channels, watcher, ...guard });
+  const ready = createReadiness({
+    records,
+    channels,
+    watcher,
+    hasReceivers: () => hasReceivers(records),
+    ...guard,
+  });
   return { guard, snapshots, requestedBackups, untrustedProxies, findingHistory, health, ready };
 }
 

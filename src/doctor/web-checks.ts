@@ -35,18 +35,19 @@ export function webChecks(input: WebChecksInput): Check[] {
   return [
     { name: 'serve', run: (signal) => serveCheck(input, signal) },
     { name: 'public URL', run: (signal) => publicCheck(input, signal) },
-    ...stores.map((store) => ({
-      name: 'callback',
-      run: (signal: AbortSignal) => callbackCheck(input, store, signal),
-    })),
-    ...stores.flatMap((store) => {
-      const { webhookUrl } = store;
-      if (webhookUrl === null) return [];
-      const run = (signal: AbortSignal) => shopCheck(input, store, webhookUrl, signal);
-      return [{ name: 'webhook', run }];
-    }),
+    ...stores.flatMap((store) => shopChecks(input, 'callback', store, store.callbackUrl)),
+    ...stores.flatMap((store) => shopChecks(input, 'webhook', store, store.webhookUrl ?? '')),
   ];
 }
+
+/** None for a store without such a URL: its money comes by links. */
+const shopChecks = (
+  input: WebChecksInput,
+  name: string,
+  store: StoreRow,
+  url: string,
+): readonly Check[] =>
+  url === '' ? [] : [{ name, run: (signal) => shopCheck(input, store, url, signal) }];
 
 async function serveCheck(input: WebChecksInput, signal: AbortSignal): Promise<CheckResult> {
   const { sender, listen, https } = input;
@@ -67,7 +68,7 @@ async function serveCheck(input: WebChecksInput, signal: AbortSignal): Promise<C
 async function publicCheck(input: WebChecksInput, signal: AbortSignal): Promise<CheckResult> {
   const { publicUrl, sender, network } = input;
   if (publicUrl === undefined)
-    return skip('no public URL is set; shops need one (--public-url, --domain)');
+    return skip('no public URL is set; customers and shops need one (--public-url, --domain)');
   const url = `${publicUrl}/healthz`;
   const asked = { ...allowAny, url, method: 'GET', path: '/healthz' } as const;
   const answer = await sender.probe(asked, signal);
@@ -108,16 +109,6 @@ async function expiryOf(
   const leftMs = Date.parse(until) - world.now();
   const text = `its certificate ends in ${Math.floor(leftMs / dayMs)} days`;
   return leftMs < expirySoonMs ? warn(text) : ok(text);
-}
-
-async function callbackCheck(
-  input: WebChecksInput,
-  store: StoreRow,
-  signal: AbortSignal,
-): Promise<CheckResult> {
-  const { id, callbackUrl } = store;
-  if (callbackUrl === '') return skip(`store ${id} has no Callback URL`);
-  return shopCheck(input, store, callbackUrl, signal);
 }
 
 async function shopCheck(

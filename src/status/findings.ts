@@ -11,6 +11,7 @@ import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { MissingPrice } from '../price/price-watch.ts';
 import { maxCounted } from '../store/delivery/delivery-counts.ts';
+import { hasReceivers } from '../store/delivery/receivers.ts';
 import type { Records } from '../store/open-records.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 import type { FindingCode } from './finding-severity.ts';
@@ -226,35 +227,34 @@ function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Fi
   return found;
 }
 
-function paymentFindings({ records: { paymentCounts }, now }: FindingParts): Finding[] {
+function paymentFindings({ records, now }: FindingParts): Finding[] {
+  const { paymentCounts } = records;
   const reversed = paymentCounts.reversals(now() - reversedShownMs);
+  /** @param text fact and hint, with a shop that received a status or without one */
   const some = (
     code: FindingCode,
     { count, firstAt: since }: typeof reversed,
-    fact: string,
-    hint: string,
-  ): Finding[] =>
-    count === 0 ? [] : [{ code, since, fact: `${formatCount(count, 'payment')} ${fact}`, hint }];
+    text: (hasShop: boolean) => readonly [fact: string, hint: string],
+  ): Finding[] => {
+    if (count === 0) return [];
+    const [fact, hint] = text(hasReceivers(records));
+    return [{ code, since, fact: `${formatCount(count, 'payment')} ${fact}`, hint }];
+  };
+  const after = (hasShop: boolean) => `after ${hasShop ? 'the shop received ' : ''}status 1 or 2`;
   return [
-    ...some(
-      'reversed-payment',
-      reversed,
-      `${verbOf(reversed.count, 'was', 'were')} reversed in the last 7 days after the shop received status 1 or 2`,
+    ...some('reversed-payment', reversed, (hasShop) => [
+      `${verbOf(reversed.count, 'was', 'were')} reversed in the last 7 days ${after(hasShop)}`,
       '; hold back the goods of those orders, or ask those customers to pay again',
-    ),
-    ...some(
-      'fallen-payment',
-      paymentCounts.fallen(),
-      'fell out of the chain after the shop received status 1 or 2: the chain was reorganised',
-      '; the shop received 0: deliver nothing for them until they have status 2 again',
-    ),
-    ...some(
-      'unclaimed-payment',
-      paymentCounts.unclaimed(now() - unclaimedShownMs),
-      'of the last 30 days came to addresses that several stores may have ' +
-        'issued before this database was restored: no shop receives a callback for them',
-      '; find their orders by the address in each shop, or ask the customers',
-    ),
+    ]),
+    ...some('fallen-payment', paymentCounts.fallen(), (hasShop) => [
+      `fell out of the chain ${after(hasShop)}: the chain was reorganised`,
+      `; ${hasShop ? 'the shop received 0: ' : ''}deliver nothing for them until they have status 2 again`,
+    ]),
+    ...some('unclaimed-payment', paymentCounts.unclaimed(now() - unclaimedShownMs), (hasShop) => [
+      'of the last 30 days came to addresses that several stores may have issued before this ' +
+        `database was restored: no ${hasShop ? 'shop receives a callback for them' : 'store counts them'}`,
+      `; find their orders by the address${hasShop ? ' in each shop' : ''}, or ask the customers`,
+    ]),
   ];
 }
 

@@ -14,6 +14,8 @@ export interface Readiness {
 
 export interface ReadinessParts {
   readonly records: { readonly catalog: Pick<Catalog, 'wallets'> };
+  /** Whether any store has a shop that receives callbacks or events; by default so. */
+  readonly hasReceivers?: () => boolean;
   readonly channels: readonly {
     readonly noun: ChannelStatus['noun'];
     readonly dispatcher: Pick<ChannelStatus['dispatcher'], 'stallReason'>;
@@ -33,6 +35,7 @@ export function createReadiness({
   records,
   channels,
   watcher,
+  hasReceivers = () => true,
   ...disk
 }: ReadinessParts): () => Readiness {
   return () => {
@@ -52,7 +55,9 @@ export function createReadiness({
         const trouble = dispatcher.stallReason();
         return trouble === undefined ? [] : [`${noun}s are not sent: ${trouble}`];
       }),
-      ...(unshown === undefined ? [] : [`payments are not reported to shops: ${unshown}`]),
+      ...(unshown === undefined
+        ? []
+        : [`payments are not ${hasReceivers() ? 'reported to shops' : 'recorded'}: ${unshown}`]),
     ];
     return { ready: reasons.length === 0, reasons };
   };

@@ -38,7 +38,7 @@ const chosen = (number: number, scriptType?: 'p2wpkh' | 'p2tr' | 'p2pkh') => ({
 });
 
 const add = (visitor: Visitor, fields: Record<string, string>) =>
-  visitor.submit(`${stores}/new`, 'add', fields);
+  visitor.submit(`${stores}/new`, 'add', { way: 'program', ...fields });
 
 describe('the API key', () => {
   test('is masked, shown on request, and the old one stays valid for a day if that is chosen', async () => {
@@ -106,16 +106,16 @@ describe('the API key', () => {
 describe('a copied Callback URL', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
-  test('is saved without surrounding characters, in both forms', async () => {
+  test('is saved without surrounding characters', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
     const urls = async () =>
       app.withStore(async ({ catalog }) => catalog.stores().map((row) => row.callbackUrl));
     const copied = (text: string) => shop(app, { 'callback-url': text });
-    await add(visitor, { ...copied(`\u200b"${url}"\n`), ...chosen(2) });
-    expect((await urls())[1]).toBe(url);
+    await visitor.submit(`${stores}/1/callbacks`, 'change', copied(`\u200b"${url}"\n`));
+    expect(await urls()).toEqual([url]);
     await visitor.submit(`${stores}/1/callbacks`, 'change', copied(`<${url}&two>\ufeff `));
-    expect((await urls())[0]).toBe(`${url}&two`);
+    expect(await urls()).toEqual([`${url}&two`]);
   });
 
   test('with a bare | is saved with %7C, and the page says so', async () => {
@@ -173,10 +173,11 @@ describe('adding a store', () => {
     }
     await app.withStore(async ({ catalog, audit }) => {
       const row = catalog.store(2);
-      expect(row).toMatchObject({ name: 'My shop', requiredConfirmations: 3 });
+      expect(row).toMatchObject({ name: 'My shop', callbackUrl: '', webhookUrl: null });
       expect(catalog.wallet(row.walletId ?? 0).scriptType).toBe('p2tr');
       expect(audit.list(1)).toMatchObject([{ action: 'store.add', keyId: null, storeId: 2 }]);
     });
+    await visitor.submit(`${stores}/2/callbacks`, 'change', shop(app));
     // The running watcher starts to use the new wallet without a restart.
     await app.settle();
     await app.world.until(() => app.running.health().wallets.scanning === 0, 'its scan');
@@ -200,17 +201,8 @@ describe('adding a store', () => {
       'This is the beginning of an address',
     ],
     ['too few letters', { letters: first(2).slice(-5) }, 'Enter the last 6 characters'],
-    ['a Callback URL that is none', { 'callback-url': 'shop.example' }, 'callback URL'],
-    ['a loopback address without the switch', { 'allow-private': '' }, '127.0.0.1'],
     ['an empty name', { name: ' ' }, '1 to 100 characters'],
-    ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
-    ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'id="fault-depth-0"'],
-    [
-      'bitcoins that may be one or a thousand',
-      { 'above-0': '1,000', 'depth-0': '6' },
-      'such as 1.00000000 is expected, without separators of thousands',
-    ],
-    ['more than all bitcoins', { 'above-0': '21000001', 'depth-0': '6' }, 'such as 0.05 is'],
+    ['a currency that is none', { currency: 'EURO' }, 'ISO 4217'],
   ])('refuses %s, and keeps the other fields', async (_, fault, words) => {
     const app = await openApp();
     const visitor = await signedIn(app);
@@ -307,7 +299,7 @@ describe('adding a store', () => {
     await app.withStore(async ({ catalog }) => {
       expect(catalog.stores().map(({ walletId }) => walletId)).toEqual([1, 1]);
     });
-    const other = shop(app, { 'callback-url': `${app.receiver.origin}/other` });
+    const other = shop(app, { name: 'Other' });
     const late = await add(visitor, { ...other, ...chosen(1), 'start-index': '50' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('wallet 1 already')]);
   });
@@ -320,21 +312,11 @@ test('no other store can get the Callback URL of an active store', async () => {
   const whole = `${app.receiver.origin}/cb?secret=s3cr3t`;
   const taken = shop(app, { name: 'New wallet', 'callback-url': whole });
   const ask = () => app.ask(`/api/new_address?match_callback=${encodeURIComponent(whole)}`);
-  const refused = await add(visitor, { ...taken, ...chosen(2) });
-  expect(refused.status).toBe(409);
-  expect(refused.text).toContain('store 1 &quot;Shop&quot; has this Callback URL already');
-  expect(refused.text).toContain('Use another wallet');
-  await app.withStore(async ({ catalog }) => {
-    expect([catalog.stores(), catalog.wallets()].map(({ length }) => length)).toEqual([1, 1]);
-  });
-  expect((await ask()).status).toBe(200);
-
   expect((await add(visitor, { ...shop(app), ...chosen(2) })).status).toBe(303);
   const moved = await visitor.submit(`${stores}/2/callbacks`, 'change', taken);
-  expect([moved.status, moved.text]).toEqual([
-    409,
-    expect.stringContaining('store 1 &quot;Shop&quot;'),
-  ]);
+  expect(moved.status).toBe(409);
+  expect(moved.text).toContain('store 1 &quot;Shop&quot; has this Callback URL already');
+  expect(moved.text).toContain('Use another wallet');
   expect((await ask()).status).toBe(200);
   await visitor.submit(`${stores}/1/remove`, 'remove');
   expect((await visitor.submit(`${stores}/2/callbacks`, 'change', taken)).status).toBe(303);
@@ -413,6 +395,30 @@ describe('removing a store', () => {
 });
 
 describe('a store', () => {
+  test.each([
+    ['a Callback URL that is none', '/callbacks', { 'callback-url': 'x.example' }, 'callback URL'],
+    ['a loopback address without the switch', '/callbacks', { 'allow-private': '' }, '127.0.0.1'],
+    ['an empty name', '/general', { name: ' ' }, '1 to 100 characters'],
+    ['no confirmations', '/general', { confirmations: '0' }, 'from 1 to 100'],
+    ['a band without a depth', '/general', { 'above-0': '0.5' }, 'id="fault-depth-0"'],
+    [
+      'bitcoins that may be one or a thousand',
+      ...(['/general', { 'above-0': '1,000', 'depth-0': '6' }] as const),
+      'such as 1.00000000 is expected, without separators of thousands',
+    ],
+    [
+      'more than all bitcoins',
+      ...(['/general', { 'above-0': '21000001', 'depth-0': '6' }] as const),
+      'such as 0.05 is',
+    ],
+  ])('refuses %s', async (_, page, fault, words) => {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const fields = { ...shop(app, { 'depth-0': '' }), ...fault };
+    const seen = await visitor.submit(`${stores}/1${page}`, 'change', fields);
+    expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(words)]);
+  });
+
   test('is changed: bands, switches, Callback URL; typed values stay after a refusal', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
@@ -421,9 +427,6 @@ describe('a store', () => {
       ...{ 'above-0': '0,0500000000', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
     });
     expect(saved.to).toBe(`${stores}/1/general?done=saved#change`);
-    // The page opens at this section, so the note is its first line.
-    const { text } = await visitor.get(`${stores}/1/general?done=saved`);
-    expect(text).toMatch(/<section id="change"[^>]*><p role="status" class="note">Saved\.<\/p>/);
     const callbacks = await visitor.submit(`${stores}/1/callbacks`, 'change', {
       ...shop(app, { 'reversal-callback': 'on' }),
       ...{ minimum: '0.00001', 'omit-rbf': 'on' },
@@ -446,6 +449,30 @@ describe('a store', () => {
     });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('value="Kept while wrong"');
+  });
+
+  test('has currencies and languages by their names, and times in minutes', async () => {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const page = `${stores}/1/general`;
+    const { text } = await visitor.get(page);
+    expect(text).toContain('<option value="EUR">EUR – Euro</option>');
+    expect(text).toContain('<option value="pt-BR">Português (Brasil)</option>');
+    expect(text).toMatch(/name="order-expires" value="60"/);
+    expect(text).toMatch(/name="quote-seconds" value="15"/);
+    const change = (fields: Record<string, string>) =>
+      visitor.submit(page, 'change', shop(app, { confirmations: '2', ...fields }));
+    await change({ currency: 'EUR', language: 'de', 'order-expires': '7.5', 'quote-seconds': '5' });
+    await app.withStore(async ({ catalog }) =>
+      expect(catalog.store(1)).toMatchObject({
+        ...{ currency: 'EUR', language: 'de', orderSeconds: 450, quoteSeconds: 300 },
+      }),
+    );
+    expect((await visitor.get(page)).text).toContain(
+      '<option value="EUR" selected="">EUR – Euro</option>',
+    );
+    const refused = await change({ 'quote-seconds': '61' });
+    expect(refused.text).toContain('5 to 60 minutes expected');
   });
 
   test('S-24 a test callback shows the exchange, and the response of the shop as escaped text', async () => {

@@ -66,12 +66,12 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     link: 'Reversed payments',
   },
   'unclaimed-payment': {
-    text: 'Search for their orders by address in each shop, and mark them as paid by hand.',
+    text: 'Search for their orders by address, and mark them as paid by hand.',
     path: '/payments?store=none',
     link: 'Payments without a store',
   },
   'fallen-payment': {
-    text: 'Hold back the goods of those orders until the payments are final again: while they are unconfirmed, they can be replaced. The shop has received status 0.',
+    text: 'Hold back the goods of those orders until the payments are final again: while they are unconfirmed, they can be replaced.',
     path: '/payments?state=unconfirmed',
     link: 'Unconfirmed payments',
   },

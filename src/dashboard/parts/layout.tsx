@@ -149,8 +149,8 @@ export const ProblemNote = ({ request: { problem, faults } }: { readonly request
 
 const doneTexts: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    added: 'Store added. Send a test to see whether your shop accepts it.',
-    'added-beside': `Store added. ${severalStoresAdvice} Send a test to see whether your shop accepts it.`,
+    added: 'Store added.',
+    'added-beside': `Store added. ${severalStoresAdvice}`,
     saved: 'Saved.',
     'backup-made': 'The backup is made. It is selected below.',
     revoked: 'The key is revoked.',

@@ -6,6 +6,7 @@ import { sumSat } from '../../domain/payment/money.ts';
 import { formatCount } from '../../domain/text/format.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { countText } from '../../status/findings.ts';
+import { hasReceivers } from '../../store/delivery/receivers.ts';
 import { maxUnconfirmed, type Received } from '../../store/payments/received-view.ts';
 import { Amount } from '../../web/values.tsx';
 import { chartDays, type DailySums, total } from '../daily-sums.ts';
@@ -105,7 +106,8 @@ function changeText(sum: Received, before: Received, against: string): string {
 }
 
 export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
-  const { receivedView, outbox, webhooks } = request.parts.records;
+  const { records } = request.parts;
+  const { receivedView, outbox, webhooks } = records;
   const { count, valueSat } = receivedView.unconfirmed();
   const isAll = count < maxUnconfirmed;
   const isPossible = valueSat < maxMoneySat;
@@ -126,12 +128,14 @@ export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
           <p class="bad">More than all bitcoins: a server reports payments that do not exist.</p>
         )}
       </section>
-      <UndeliveredCard
-        queues={[
-          ['callback', '/callbacks', outbox.counts()],
-          ['event', '/events', webhooks.counts()],
-        ]}
-      />
+      {hasReceivers(records) ? (
+        <UndeliveredCard
+          queues={[
+            ['callback', '/callbacks', outbox.counts()],
+            ['event', '/events', webhooks.counts()],
+          ]}
+        />
+      ) : null}
     </>
   );
 };

@@ -4,6 +4,7 @@
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
+import type { MoneyWay } from '../../domain/store/money-way.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
 import { equals, type Orm, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
@@ -100,6 +101,8 @@ export function createFileState(orm: Orm) {
     acceptedBranch: optional<BlockHash>('accepted_branch'),
     /** Undefined if no mail is sent. */
     mailServer: optional<MailServer>('notify_mail'),
+    /** What its merchant answered; undefined if nobody asked. */
+    moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
     notifyTarget: (owner: TargetOwner) =>
       value(owner === null ? 'notify_operator' : `notify_store_${owner}`, noTarget),
     returned: (walletId: number) =>

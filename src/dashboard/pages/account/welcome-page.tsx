@@ -1,81 +1,56 @@
-// The setup, from an empty database to a shop that receives callbacks: finished and next steps.
+// The setup of a file without a store. The first store's own page has the steps that follow.
 
-import type { Child } from 'hono/jsx';
 import { offlineText } from '../../../domain/payment/server-record.ts';
 import type { HealthReport } from '../../../status/health.ts';
-import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import { base, type Page, type PageRequest } from '../../page.ts';
 import { Layout } from '../../parts/layout.tsx';
-import { MerchantKey, revealKey } from '../stores/merchant-key-page.tsx';
 import { storePath } from '../stores/store-layout.tsx';
+import { type SetupStep, setupSteps } from '../stores/store-ready-page.tsx';
 
 export const welcomePath = `${base}/welcome`;
 
 export const welcomePage: Page = {
   path: '/welcome',
-  show: (request) => welcomeMarkup(request),
-  actions: { 'reveal-key': reveal },
+  show(request) {
+    const [first] = request.parts.records.catalog.stores();
+    if (first !== undefined) return request.context.redirect(storePath(first.id, '/ready'));
+    return (
+      <Layout request={request} title="Setup" poll>
+        <p>
+          You need the public key (xpub) that your own wallet shows, never a key that can spend.
+        </p>
+        <p>
+          <a class="button" href={`${base}/stores/new`}>
+            Add your store
+          </a>
+        </p>
+        <h2>Network and servers</h2>
+        <Servers report={request.parts.health()} />
+      </Layout>
+    );
+  },
 };
 
-/** Whether the setup has an unfinished step. */
+/** Whether the setup goes on: no test and no payment has ended it. */
 export const isSetupUnfinished = ({ parts: { records } }: PageRequest): boolean =>
-  records.catalog.stores().length === 0 || records.state.callbackTestedAt.read() === undefined;
+  records.catalog.stores().length === 0 ||
+  (records.state.callbackTestedAt.read() === undefined &&
+    records.paymentView.list({ limit: 1 }).length === 0);
 
-function welcomeMarkup(request: PageRequest, shown = false) {
+function stepsOf(request: PageRequest): readonly SetupStep[] {
   const { records, health } = request.parts;
   const [first] = records.catalog.stores();
-  const report = health();
-  return (
-    <Layout request={request} title="Setup" poll>
-      <ol class="steps">
-        <Step name="Network and servers" done={report.electrum.server !== null}>
-          <Servers report={report} />
-        </Step>
-        <Step name="Store and wallet" done={first !== undefined}>
-          {first === undefined ? (
-            <p>
-              You need the public key (xpub) that your own wallet shows, never a key that can spend.{' '}
-              <a href={`${base}/stores/new`}>Add your store</a>
-            </p>
-          ) : (
-            <p>
-              <a href={storePath(first.id)}>{first.name}</a>: see{' '}
-              <a href={storePath(first.id, '/ready')}>what your shop needs</a>
-            </p>
-          )}
-        </Step>
-        <Step name="Test callback" done={records.state.callbackTestedAt.read() !== undefined}>
-          {first === undefined ? (
-            <p>Add a store first.</p>
-          ) : (
-            <p>
-              <a href={storePath(first.id, '/ready#test')}>Send one to your shop</a>, until it
-              answers 200.
-            </p>
-          )}
-        </Step>
-        <Step name="First address request" done={false}>
-          <FirstRequest request={request} shown={shown} />
-        </Step>
-      </ol>
-    </Layout>
-  );
+  return [
+    { name: 'Network and servers', isDone: health().electrum.server !== null },
+    ...(first === undefined
+      ? [{ name: 'Store and wallet', isDone: false }]
+      : setupSteps({ request, row: first })),
+  ];
 }
-
-interface SetupStep {
-  readonly name: string;
-  readonly isDone: boolean;
-}
-
-const setupSteps = ({ parts: { records, health } }: PageRequest): readonly SetupStep[] => [
-  { name: 'Network and servers', isDone: health().electrum.server !== null },
-  { name: 'Store and wallet', isDone: records.catalog.stores().length > 0 },
-  { name: 'Test callback', isDone: records.state.callbackTestedAt.read() !== undefined },
-  { name: 'First address request', isDone: records.addressView.list({ limit: 1 }).rows.length > 0 },
-];
 
 /** The checklist in short, for the first page. */
 export const SetupProgress = ({ request }: { readonly request: PageRequest }) => {
-  const steps = setupSteps(request);
+  const steps = stepsOf(request);
   const done = steps.filter(({ isDone }) => isDone).length;
   return (
     <section class="setup" aria-labelledby="setup">
@@ -96,15 +71,6 @@ export const SetupProgress = ({ request }: { readonly request: PageRequest }) =>
     </section>
   );
 };
-
-const Step = ({ name, done, children }: { name: string; done: boolean; children?: Child }) => (
-  <li>
-    <h2>
-      {name} {done ? <span class="good">✓ done</span> : null}
-    </h2>
-    {children}
-  </li>
-);
 
 const Servers = ({
   report: { network, electrum, warnings },
@@ -147,39 +113,3 @@ const ServerList = ({ servers, warnings }: ServerListProps) => {
     </ul>
   );
 };
-
-const FirstRequest = ({
-  request,
-  shown,
-}: {
-  readonly request: PageRequest;
-  readonly shown: boolean;
-}) => {
-  const [origin = ''] = request.transport.origins;
-  const apiKey = request.parts.records.keys.merchantKey();
-  return (
-    <>
-      {apiKey === undefined ? (
-        <p>With the API key, which paygate creates with your first store:</p>
-      ) : (
-        <>
-          <p>With your API key:</p>
-          <MerchantKey request={request} apiKey={apiKey} shown={shown} />
-        </>
-      )}
-      <pre>
-        <code>{`curl -H "Authorization: Bearer ${shown ? apiKey : '$KEY'}" ${origin}/api/new_address`}</code>
-      </pre>
-      <p>
-        Examples in your language: <a href="/docs/quickstart">/docs/quickstart</a>. The whole API:{' '}
-        <a href="/docs">/docs</a>. You can set up an authenticator app under{' '}
-        <a href={`${base}/settings`}>Settings</a>.
-      </p>
-    </>
-  );
-};
-
-async function reveal(request: PageRequest): Promise<ActionResult> {
-  await revealKey(request);
-  return { show: welcomeMarkup(request, true) };
-}

@@ -32,7 +32,7 @@ export interface ShownDelivery {
 const notes: Readonly<Partial<Record<DeliveryState, string>>> = {
   held: 'its payment is gone',
   superseded: 'by a newer one',
-  unsent: 'not for the webhook',
+  unsent: 'no webhook receives it',
 };
 
 /** @param store for a callback, whose store may have stopped them */

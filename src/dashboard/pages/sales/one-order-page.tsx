@@ -3,6 +3,7 @@
 import { orderWords } from '../../../domain/order/state-words.ts';
 import { formatPrice } from '../../../domain/payment/money.ts';
 import { formatAmount, formatDecimal, formatSat } from '../../../domain/text/format.ts';
+import { hasWebhook } from '../../../store/delivery/receivers.ts';
 import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import type { EventType } from '../../../store/schema/delivery-schema.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
@@ -213,7 +214,10 @@ function rateText(counted: Counted | undefined, currency: string | null): string
 }
 
 const Events = ({ request, record }: OrderProps) => {
-  const rows = request.parts.records.webhooks.list({ orderId: record.row.id, limit: maxRows });
+  const { records } = request.parts;
+  const rows = records.webhooks.list({ orderId: record.row.id, limit: maxRows });
+  const wasSent = rows.some(({ state }) => state !== 'unsent');
+  if (!wasSent && !hasWebhook(records, records.catalog.store(record.row.storeId))) return null;
   return (
     <>
       <h2>Deliveries</h2>

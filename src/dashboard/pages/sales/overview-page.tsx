@@ -16,7 +16,7 @@ import { type DaySum, ReceivedChart } from '../../parts/received-chart.tsx';
 import { OpenCards, ReceivedCards } from '../../parts/summary-cards.tsx';
 import { isSetupUnfinished, SetupProgress } from '../account/welcome-page.tsx';
 import { orderPath, ordersPath } from './order-parts.ts';
-import { PaymentTable } from './payments-page.tsx';
+import { FirstPayment, PaymentTable } from './payments-page.tsx';
 
 const maxRows = 5;
 
@@ -72,8 +72,7 @@ const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
       </SectionHead>
       {rows.length === 0 ? (
         <p class="empty">
-          No payments yet. <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
-          <a href="/docs/quickstart">request an address</a>.
+          No payments yet. <FirstPayment />
         </p>
       ) : (
         <PaymentTable request={request} rows={rows} />

@@ -239,6 +239,8 @@ function noCallbackReason({ catalog }: Records, { storeId, valueSat }: PaymentEn
 function PaymentDeliveries({ records, row }: PaymentProps) {
   const { catalog, paymentView, outbox } = records;
   const rows = paymentView.callbacksOf(row.id).map(({ id }) => outbox.callback(id));
+  const isSilent = row.storeId !== null && catalog.store(row.storeId).callbackUrl === '';
+  if (rows.length === 0 && isSilent) return null;
   return (
     <>
       <h2>Deliveries</h2>

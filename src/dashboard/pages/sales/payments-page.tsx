@@ -99,12 +99,7 @@ function paymentsMarkup(request: PageRequest) {
         request={request}
         found={{ rows, goesOnAt }}
         noun="payments"
-        next={
-          <>
-            <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
-            <a href="/docs/quickstart">request an address</a>.
-          </>
-        }
+        next={<FirstPayment />}
         show={(shown) => <PaymentTable request={request} rows={shown} />}
       />
       <div class="under">
@@ -277,6 +272,14 @@ function goneNote(row: PaymentEntry): string | undefined {
   if (hasHadBlockStatus(row)) return 'Reversed after status 1 or 2';
   return row.replacedBy === null ? undefined : 'replaced by another transaction';
 }
+
+/** What leads to a first payment. */
+export const FirstPayment = () => (
+  <>
+    <a href={`${base}/orders/new`}>Take a payment</a>, <a href={`${base}/links/new`}>add a link</a>,
+    or <a href="/docs/quickstart">write a program</a>.
+  </>
+);
 
 interface AddressOfProps {
   readonly address: string;

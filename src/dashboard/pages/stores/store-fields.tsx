@@ -33,17 +33,12 @@ import { chosenBefore, Field, Select, Switch } from '../../parts/form-parts.tsx'
 const minBandRows = 2;
 const secretBytes = 18;
 const bandsLabel = storeSettings.confirmationBands.label;
-/** Settings that every store needs; the others are in a part of the form that opens. */
-const mainSettings: SettingNames = ['name', 'callbackUrl', 'requiredConfirmations'];
-
 const urls: SettingNames = ['callbackUrl', 'webhookUrl', 'returnUrl'];
 
 export type SettingNames = readonly (keyof StoreSettings)[];
 
 /** Permissions that concern each URL of a store. */
 const permissions: SettingNames = ['allowPrivateCallback', 'allowHttpCallback'];
-
-export const allSettings: SettingNames = storeSettingNames;
 
 /** The settings of one page. */
 export const callbackSettings: SettingNames = [
@@ -62,21 +57,6 @@ interface StoreFieldsProps {
   readonly form: string;
   readonly row?: StoreRow;
 }
-
-/** The fields of a new store. */
-export const NewStoreFields = (props: StoreFieldsProps) => (
-  <>
-    <StoreFields {...props} names={mainSettings} />
-    {/* A refused value, or the switch that allows it, may be in this part. */}
-    <details open={props.request.problem !== undefined}>
-      <summary>More confirmations for large amounts, and other settings</summary>
-      <StoreFields
-        {...props}
-        names={storeSettingNames.filter((name) => !mainSettings.includes(name))}
-      />
-    </details>
-  </>
-);
 
 export const StoreFields = ({
   names,
@@ -114,6 +94,18 @@ function SettingField({
       />
     );
   }
+  if (setting.kind === 'text' && setting.offered !== undefined) {
+    return (
+      <Select
+        request={request}
+        name={fieldName}
+        label={label}
+        help={setting.hint}
+        options={setting.offered()}
+        chosen={chosenBefore(request, form, fieldName) ?? String(value ?? '')}
+      />
+    );
+  }
   const hint = name === 'callbackUrl' ? urlHint(request, row) : setting.hint;
   const isOptional =
     setting.kind === 'amount' ||
@@ -137,7 +129,9 @@ function shownValue(
   setting: StoreSetting,
   value: unknown,
 ): string | number | undefined {
-  if (setting.kind === 'number') return setting.show((value ?? defaultOf(name)) as number);
+  if (setting.kind === 'number') {
+    return (setting.form ?? setting).show((value ?? defaultOf(name)) as number);
+  }
   if (setting.kind === 'count') return (value as number | undefined) ?? setting.default;
   if (setting.kind === 'amount') return value ? formatBitcoin(value as number) : undefined;
   return value as string | undefined;
@@ -148,7 +142,6 @@ const defaultOf = (name: keyof StoreSettings): unknown =>
 
 function attributesOf(name: keyof StoreSettings, setting: StoreSetting) {
   if (urls.includes(name)) return { inputmode: 'url', spellcheck: 'false', autocomplete: 'off' };
-  if (name === 'currency') return { maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' };
   if (setting.kind === 'count') return { inputmode: 'numeric', pattern: '\\d{1,3}' };
   if (setting.kind === 'amount' || setting.kind === 'number') return { inputmode: 'decimal' };
   return { maxlength: setting.kind === 'text' ? (setting.maxLength ?? 0) : 0 };
@@ -243,7 +236,7 @@ function settingValue(request: PageRequest, read: ReadField, name: keyof StoreSe
       case 'choice':
         return text === '' ? defaultOf(name) : oneOf(Object.keys(setting.choices))(text);
       case 'number':
-        return text === '' ? defaultOf(name) : setting.parse(text);
+        return text === '' ? defaultOf(name) : (setting.form ?? setting).parse(text);
       case 'text':
         return text === '' && setting.none !== undefined ? setting.none : setting.parse(text);
     }

@@ -60,10 +60,18 @@ const titleOf = (row: StoreRow, section: StoreSection): string =>
     ...sections.flatMap(([path, name]) => (path === section && path !== '' ? [name] : [])),
   ].join(': ');
 
+/** A store has the pages of callbacks and webhooks once it has a URL, or while they are open. */
+const shownSections = ({ callbackUrl, webhookUrl }: StoreRow, current: StoreSection) =>
+  sections.filter(
+    ([path]) =>
+      path === current ||
+      (path === '/callbacks' ? callbackUrl !== '' : path !== '/webhooks' || webhookUrl !== null),
+  );
+
 const Sections = ({ row, current }: { readonly row: StoreRow; readonly current: StoreSection }) => (
   <nav class="sub" aria-label="Pages of the store">
     <ul>
-      {sections.map(([path, name]) => (
+      {shownSections(row, current).map(([path, name]) => (
         <li>
           <a href={storePath(row.id, path)} aria-current={path === current ? 'page' : undefined}>
             {name}

@@ -1,20 +1,19 @@
-// Adds a store: first its wallet by key, then its name and Callback URL.
+// Adds a store: how its money comes, its wallet by key, its name and currency. All other settings
+// have defaults, and pages of their own.
 
+import type { WalletKey } from '../../../bitcoin/keychain.ts';
 import { newWebhookSecret } from '../../../delivery/signature.ts';
-import type { StoreSettings } from '../../../domain/store/store-settings.ts';
+import { type MoneyWay, moneyQuestion, moneyWays } from '../../../domain/store/money-way.ts';
+import { defaultStoreSettings, type StoreSettings } from '../../../domain/store/store-settings.ts';
+import { PaygateError } from '../../../lib/errors.ts';
 import { setUpShop } from '../../../store/wallets/store-setup.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
-import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import { type ActionResult, base, field, type Page, type PageRequest } from '../../page.ts';
 import { readFields } from '../../parts/form-fields.ts';
 import { Form } from '../../parts/form-parts.tsx';
 import { Layout } from '../../parts/layout.tsx';
-import {
-  allSettings,
-  NewStoreFields,
-  readSettings,
-  requireOwnCallbackUrl,
-} from './store-fields.tsx';
+import { readSettings, type SettingNames, StoreFields } from './store-fields.tsx';
 import { storePath } from './store-layout.tsx';
 import {
   checkFirstStep,
@@ -22,11 +21,13 @@ import {
   indexQuery,
   isSecondStep,
   sentWallets,
+  storesWithKey,
   WalletCandidates,
   WalletKeyForm,
 } from './wallet-choice.tsx';
 
 const title = 'Add a store';
+const settings: SettingNames = ['name', 'currency'];
 
 export const newStorePage: Page = {
   path: '/stores/new',
@@ -42,19 +43,33 @@ export const newStorePage: Page = {
 
 const firstStep = (request: PageRequest) => (
   <Layout request={request} title={title}>
-    <p>A store has a wallet that receives payments, and a Callback URL that receives callbacks.</p>
-    <WalletKeyForm request={request} />
+    <WalletKeyForm request={request}>
+      <fieldset>
+        <legend>{moneyQuestion}</legend>
+        {Object.entries(moneyWays).map(([way, label]) => (
+          <label>
+            <input type="radio" name="way" value={way} checked={way === wayIn(request)} />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+    </WalletKeyForm>
   </Layout>
 );
+
+/** What was answered; links without an answer, because they need nothing else. */
+const wayIn = (request: PageRequest): MoneyWay =>
+  (Object.keys(moneyWays) as MoneyWay[]).find((way) => way === field(request, 'way')) ?? 'links';
 
 function secondStep(request: PageRequest) {
   const wallets = sentWallets(request);
   return (
     <Layout request={request} title={title}>
       <Form request={request} action="add" button="Add the store" needsPassword>
+        <input type="hidden" name="way" value={wayIn(request)} />
         <WalletCandidates request={request} wallets={wallets} />
         <h2>The store</h2>
-        <NewStoreFields request={request} form="add" />
+        <StoreFields request={request} form="add" names={settings} />
       </Form>
       <p>
         <a href={`${base}/stores/new`}>Start again with another key</a>
@@ -64,9 +79,10 @@ function secondStep(request: PageRequest) {
 }
 
 async function add(request: PageRequest): Promise<ActionResult> {
-  const { choice, settings } = readFields(request, (read) => ({
+  const way = wayIn(request);
+  const { choice, chosen } = readFields(request, (read) => ({
     choice: chosenWallet(request, read),
-    settings: readSettings(request, read, allSettings) as StoreSettings,
+    chosen: readSettings(request, read, settings) as Pick<StoreSettings, 'name' | 'currency'>,
   }));
   await requireRecentPassword(request);
   const { key, startIndex } = choice;
@@ -76,13 +92,25 @@ async function add(request: PageRequest): Promise<ActionResult> {
   const secret = randomBytes(32);
   const { records } = parts;
   const id = await records.database.write((tx) => {
-    requireOwnCallbackUrl(records.catalog, settings.callbackUrl);
-    const shop = { key, startIndex, secret, fields: { ...settings, webhookSecret } };
-    const { row, wallet } = setUpShop(records, tx, now, shop);
-    recordChange(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
+    refuseTwin(request, key, chosen.name);
+    const fields = { ...defaultStoreSettings, callbackUrl: '', ...chosen, webhookSecret };
+    const { row, wallet } = setUpShop(records, tx, now, { key, startIndex, secret, fields });
+    records.state.moneyWay(row.id).write(tx, way);
+    recordChange(request, tx, 'store.add', { name: row.name, wallet: wallet.id, way }, row.id);
     return row.id;
   });
   parts.records.events.emit('catalogChanged');
-  const done = records.catalog.choices().length > 1 ? 'added-beside' : 'added';
+  const isBeside = way === 'program' && records.catalog.choices().length > 1;
+  const done = isBeside ? 'added-beside' : 'added';
   return { to: `${storePath(id, '/ready')}?done=${done}${indexQuery(choice)}` };
+}
+
+/** A form that is sent twice adds one store. @throws PaygateError conflict */
+function refuseTwin(request: PageRequest, key: WalletKey, storeName: string): void {
+  const twin = storesWithKey(request, key).find(({ name }) => name === storeName);
+  if (twin === undefined) return;
+  throw new PaygateError(
+    'conflict',
+    `Nothing is changed: store ${twin.id} ${JSON.stringify(twin.name)} uses this wallet already.`,
+  );
 }

@@ -2,16 +2,29 @@
 
 import { Fragment } from 'hono/jsx';
 import { redactUrl } from '../../../domain/delivery/callback.ts';
+import { type MoneyWay, moneyQuestion, moneyWays } from '../../../domain/store/money-way.ts';
+import { requireRunning } from '../../../store/wallets/catalog.ts';
 import { Time } from '../../../web/values.tsx';
-import type { Page } from '../../page.ts';
+import { recordChange } from '../../guard/audit-entry.ts';
+import type { ActionResult, Page, PageRequest } from '../../page.ts';
+import { choiceValue } from '../../parts/form-fields.ts';
+import { Form, Select } from '../../parts/form-parts.tsx';
 import { DoneNote } from '../../parts/layout.tsx';
 import { keysOf } from './store-keys-page.tsx';
-import { type StoreProps, type StoreSection, storeMarkup, storePath } from './store-layout.tsx';
+import {
+  type StoreProps,
+  type StoreSection,
+  storeMarkup,
+  storeOf,
+  storePath,
+} from './store-layout.tsx';
 import { openKey } from './store-plugin-page.tsx';
+import { storeMoneyWay } from './store-ready-page.tsx';
 
 export const storePage: Page = {
   path: '/stores/:id',
   show: (request) => storeMarkup(request, '', (props) => <StoreOverview {...props} />),
+  actions: { 'set-way': setWay },
 };
 
 const StoreOverview = ({ request, row }: StoreProps) => (
@@ -36,6 +49,14 @@ const StoreOverview = ({ request, row }: StoreProps) => (
         <Time at={row.createdAt} />
       </dd>
     </dl>
+    <Form request={request} action="set-way" button="Show what it needs">
+      <Select
+        name="way"
+        label={moneyQuestion}
+        options={Object.entries(moneyWays)}
+        chosen={storeMoneyWay({ request, row })}
+      />
+    </Form>
   </>
 );
 
@@ -48,14 +69,29 @@ function missingIn({ request, row }: StoreProps): (readonly [StoreSection, strin
   } else if (catalog.wallet(row.walletId).scannedAt === null) {
     missing.push(['/wallet', 'The chain is scanned for addresses of its wallet that are in use.']);
   }
-  if (state.callbackTestedAt.read() === undefined) {
+  const hasUrl = row.callbackUrl !== '' || row.webhookUrl !== null;
+  if (hasUrl && state.callbackTestedAt.read() === undefined) {
     const section = row.callbackUrl === '' ? '/webhooks' : '/callbacks';
     missing.push([section, 'No test has reached a shop yet: send one.']);
   }
   return missing;
 }
 
-function factsOf({ request, row }: StoreProps): [string, StoreSection, string][] {
+/** Leads to the steps of the answer. */
+async function setWay(request: PageRequest): Promise<ActionResult> {
+  const { id } = storeOf(request);
+  const { catalog, database, state } = request.parts.records;
+  const way = choiceValue(request, 'way', Object.keys(moneyWays) as MoneyWay[]);
+  await database.write((tx) => {
+    requireRunning(catalog.store(id));
+    if (state.moneyWay(id).read() === way) return;
+    state.moneyWay(id).write(tx, way);
+    recordChange(request, tx, 'store.change', { way }, id);
+  });
+  return { to: storePath(id, '/ready') };
+}
+
+function factsOf({ request, row }: StoreProps): (readonly [string, StoreSection, string])[] {
   const wallet =
     row.walletId === null ? undefined : request.parts.records.catalog.wallet(row.walletId);
   const keys = keysOf(request, row).length;
@@ -71,13 +107,17 @@ function factsOf({ request, row }: StoreProps): [string, StoreSection, string][]
       '/wallet',
       wallet === undefined ? 'none' : `Wallet ${wallet.id}, ${wallet.scriptType}`,
     ],
-    ['Callbacks', '/callbacks', redactUrl(row.callbackUrl) || 'none'],
-    ['Webhooks', '/webhooks', row.webhookUrl === null ? 'none' : redactUrl(row.webhookUrl)],
+    ...urlFacts(row),
     ['Notifications', '/notifications', recipientsText({ request, row })],
     ['Keys', '/keys', keys === 0 ? 'only the API key of all stores' : `${keys} of its own`],
     ['Plugin', '/plugin', `${openText({ request, row })}. Store ID for plugins: ${row.publicId}`],
   ];
 }
+
+const urlFacts = ({ callbackUrl, webhookUrl }: StoreProps['row']) => [
+  ...(callbackUrl === '' ? [] : [['Callbacks', '/callbacks', redactUrl(callbackUrl)] as const]),
+  ...(webhookUrl === null ? [] : [['Webhooks', '/webhooks', redactUrl(webhookUrl)] as const]),
+];
 
 function recipientsText({ request, row }: StoreProps): string {
   const { recipients, webhookUrl } = request.parts.records.state.notifyTarget(row.id).read();

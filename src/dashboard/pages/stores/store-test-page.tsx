@@ -56,7 +56,7 @@ const WaysBack = ({
 }) => (
   <p>
     <a href={storePath(row.id, section)}>Back to the store</a>, or{' '}
-    <a href={`${base}/welcome`}>continue the setup</a>
+    <a href={storePath(row.id, '/ready')}>continue the setup</a>
   </p>
 );
 

@@ -3,6 +3,7 @@
 // addresses, so that they cannot be copied from it. The form contains the key; nothing is stored
 // before the second step.
 
+import type { Child } from 'hono/jsx';
 import {
   firstAddresses,
   maxIndex,
@@ -22,12 +23,19 @@ const lettersLabel = `The last ${comparedCharacters} characters`;
 /** Wallets show their next unused address; most look ahead by no more than this. */
 const comparedAddresses = 20;
 
+interface WalletKeyFormProps {
+  readonly request: PageRequest;
+  /** Fields before that of the key. */
+  readonly children?: Child;
+}
+
 /**
  * The first step. The form comes back without the key, but with the start index: losing that would
  * issue addresses of the other gateway again.
  */
-export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) => (
+export const WalletKeyForm = ({ request, children }: WalletKeyFormProps) => (
   <Form request={request} action="look" button="Show addresses">
+    {children}
     <label>
       {keyLabel}
       <textarea
@@ -235,7 +243,8 @@ const noMatchText = (typed: string): string =>
 export const indexQuery = ({ index }: ChosenWallet): string =>
   index === 0 ? '' : `&index=${index}`;
 
-const storesWithKey = (
+/** The running stores that use the wallet of a key. */
+export const storesWithKey = (
   { parts: { records } }: PageRequest,
   { descriptor }: WalletKey,
 ): readonly StoreRow[] => {
