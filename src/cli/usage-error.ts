@@ -73,6 +73,6 @@ function hasOption({ parent }: Command, flag: string): string | undefined {
 
 const listedBy = (group: string): string => ` \`paygate ${group} list\` shows the numbers.`;
 
-/** Where the number that a command needs is shown. */
+/** Names the list that shows the number which a command needs. */
 const numbersOf = ({ parent }: Command): string =>
   parent?.commands.some((each) => each.name() === 'list') ? listedBy(pathOf(parent)) : '';

@@ -101,7 +101,7 @@ export function createFileState(orm: Orm) {
     acceptedBranch: optional<BlockHash>('accepted_branch'),
     /** Undefined if no mail is sent. */
     mailServer: optional<MailServer>('notify_mail'),
-    /** What its merchant answered; undefined if nobody asked. */
+    /** What its merchant answered; undefined without an answer. */
     moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
     notifyTarget: (owner: TargetOwner) =>
       value(owner === null ? 'notify_operator' : `notify_store_${owner}`, noTarget),
