@@ -94,6 +94,7 @@ CREATE TABLE `payments` (
 CREATE INDEX `payments_address` ON `payments` (`address_id`);--> statement-breakpoint
 CREATE INDEX `payments_in_block` ON `payments` (`state`,`height`) WHERE state = 'confirming' or state = 'confirmed';--> statement-breakpoint
 CREATE INDEX `payments_txid` ON `payments` (`txid`);--> statement-breakpoint
+CREATE INDEX `payments_value` ON `payments` (`value_sat`);--> statement-breakpoint
 CREATE INDEX `payments_unsettled` ON `payments` (`address_id`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
 CREATE INDEX `payments_seen` ON `payments` (`state`,`first_seen_at`,`id`,`value_sat`);--> statement-breakpoint
 CREATE INDEX `payments_currency` ON `payments` (`currency`,`first_seen_at`) WHERE currency is not null;--> statement-breakpoint
@@ -301,6 +302,8 @@ CREATE INDEX `orders_status` ON `orders` (`store_id`,`status`,`created_at`);--> 
 CREATE INDEX `orders_reference` ON `orders` (`store_id`,`reference`,`status`,`created_at`) WHERE reference is not null;--> statement-breakpoint
 CREATE INDEX `orders_link` ON `orders` (`store_id`,`link_id`,`status`,`created_at`) WHERE link_id is not null;--> statement-breakpoint
 CREATE INDEX `orders_link_reference` ON `orders` (`store_id`,`link_id`,`reference`,`status`,`created_at`) WHERE link_id is not null and reference is not null;--> statement-breakpoint
+CREATE INDEX `orders_minor` ON `orders` (`amount_minor`) WHERE amount_minor is not null;--> statement-breakpoint
+CREATE INDEX `orders_sat` ON `orders` (`amount_sat`);--> statement-breakpoint
 CREATE INDEX `orders_expiring` ON `orders` (`expires_at`) WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX `orders_expired` ON `orders` (`expires_at`) WHERE status = 'expired';--> statement-breakpoint
 CREATE TABLE `quotes` (
@@ -412,4 +415,29 @@ CREATE UNIQUE INDEX `notifications_public_id_unique` ON `notifications` (`public
 CREATE INDEX `notifications_due` ON `notifications` (`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX `notifications_failed` ON `notifications` (`settled_at`) WHERE state = 'failed';--> statement-breakpoint
 CREATE INDEX `notifications_recipient` ON `notifications` (`channel`,`recipient`,`settled_at`);--> statement-breakpoint
-CREATE INDEX `notifications_age` ON `notifications` (`created_at`);
+CREATE INDEX `notifications_age` ON `notifications` (`created_at`);--> statement-breakpoint
+CREATE INDEX `addresses_end` ON `addresses` (substr(`address`, -4));
+--> statement-breakpoint
+CREATE VIEW `searched_orders` AS SELECT `id`, concat_ws(char(10), `reference`, `description`,
+  (SELECT group_concat(`value`, char(10)) FROM json_each(`metadata`)),
+  `invoice_metadata` ->> '$.buyerEmail', `invoice_metadata` ->> '$.buyerName') AS `text` FROM `orders`;
+--> statement-breakpoint
+CREATE VIRTUAL TABLE `order_texts` USING fts5(`text`, content='', columnsize=0, detail=none,
+  tokenize='trigram remove_diacritics 1');
+--> statement-breakpoint
+INSERT INTO `order_texts` (`order_texts`, rank) VALUES ('secure-delete', 1);
+--> statement-breakpoint
+CREATE TRIGGER `orders_made` AFTER INSERT ON `orders` BEGIN
+  INSERT INTO `order_texts` (rowid, `text`) SELECT `id`, `text` FROM `searched_orders` WHERE `id` = new.`id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `orders_text_old` BEFORE UPDATE OF `reference`, `description`, `metadata`, `invoice_metadata`
+ON `orders` BEGIN
+  INSERT INTO `order_texts` (`order_texts`, rowid, `text`)
+    SELECT 'delete', `id`, `text` FROM `searched_orders` WHERE `id` = old.`id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `orders_text_new` AFTER UPDATE OF `reference`, `description`, `metadata`, `invoice_metadata`
+ON `orders` BEGIN
+  INSERT INTO `order_texts` (rowid, `text`) SELECT `id`, `text` FROM `searched_orders` WHERE `id` = new.`id`;
+END;

@@ -1,10 +1,11 @@
 // Turns the tables of src/store/schema/*schema.ts into migrations: drizzle-kit writes the SQL, this makes
-// its tables STRICT (which drizzle can't say). src/store/schema/migrations.ts lists its files.
+// its tables STRICT and adds src/store/schema/search.sql (which drizzle can't say).
+// src/store/schema/migrations.ts lists its files.
 // Usage: npm run db:generate                          before the first release: 0000_initial anew
 //        npm run db:generate -- --name what_changes   after it: one more migration
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('../drizzle/', import.meta.url);
 
@@ -26,6 +27,8 @@ function rewriteInitial() {
   }
   rmSync(folder, { recursive: true, force: true });
   generate(['--name', 'initial']);
+  const search = new URL('../src/store/schema/search.sql', import.meta.url);
+  appendFileSync(new URL('0000_initial.sql', folder), readFileSync(search));
   // Neither chance nor time: the same schema gives the same files.
   replaceIn('meta/0000_snapshot.json', /"id": "[-0-9a-f]{36}"/, '"id": "initial"');
   replaceIn('meta/_journal.json', /"when": \d+/, '"when": 0');

@@ -425,6 +425,7 @@ function buildPages(
     health,
     feed,
     findingHistory,
+    reader: watcher.reader,
     requestedBackups,
     sender,
     notifier,

@@ -15,6 +15,7 @@ import type { Session } from '../store/access/admin.ts';
 import type { RequestedBackups } from '../store/backup/requested-backup.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
+import type { ChainReader } from '../watcher/reader.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Fetch } from '../web/http-server.ts';
 import type { RefusalLog } from '../web/limits/refused-requests.ts';
@@ -39,6 +40,7 @@ export interface DashboardOptions extends TransportOptions {
   readonly checkIssuing: () => void;
   /** Makes an order by the rules of the API. @throws PaygateError */
   readonly takePayment: (taken: TakenPayment) => Promise<OrderRow>;
+  readonly reader: Pick<ChainReader, 'find'>;
   readonly requestedBackups: Pick<RequestedBackups, 'make'>;
   readonly notifier: Pick<Notifier, 'test'>;
   readonly limitVisit: LimitVisit;

@@ -31,6 +31,7 @@ import { Orders } from './orders/orders.ts';
 import { createReceiptPrices } from './orders/receipt-prices.ts';
 import { createRefundedSatOf } from './orders/refunded.ts';
 import { createRefunds } from './orders/refunds.ts';
+import { SaleSearch } from './orders/sale-search.ts';
 import { createConflictingPayments } from './payments/conflicting-payments.ts';
 import { createPaymentCounts } from './payments/payment-counts.ts';
 import { createPaymentView } from './payments/payment-view.ts';
@@ -114,6 +115,7 @@ export async function openRecords(asked: OpenOptions) {
       orders,
       orderView,
       orderCounts: createOrderCounts(orm),
+      saleSearch: new SaleSearch(orm),
       refunds: createRefunds(orm),
       links: new Links({ ...linkParts, idempotency }),
       linkView,

@@ -15,7 +15,7 @@ import {
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/payment/script-history.ts';
 import { lookahead, scanGap } from '../domain/store/allocation.ts';
 import type { Pool } from '../electrum/pool.ts';
-import { ServerError } from '../electrum/requests.ts';
+import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { chunks } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
@@ -85,6 +85,19 @@ export class ChainReader {
 
   transaction(txid: Txid): Promise<Transaction> {
     return this.#ask(async (session) => (await this.#fetch(session, txid)).parsed);
+  }
+
+  /** Undefined for a transaction that the servers do not have. */
+  find(txid: Txid): Promise<Transaction | undefined> {
+    return this.#ask(async (session) => {
+      try {
+        const ask = (by: Session) => this.#fetch(by, txid);
+        return (await withFallback(session, this.#parts.servers, ask)).parsed;
+      } catch (error) {
+        if (error instanceof ServerError && isUnknownTransaction(error)) return undefined;
+        throw error;
+      }
+    });
   }
 
   movements(script: WatchedScript): Promise<ScriptMovements> {

@@ -89,7 +89,7 @@ test('lists have semicolons on request, with decimal commas and no formula', asy
 
 test('orders are those of the filters of their list, whichever page is shown', async () => {
   const { app, id, address, visitor, rowsOf } = await open();
-  for (let more = 0; more < 210; more += 1) await app.order({ amount_sat: 1_000 + more });
+  for (let more = 0; more < 210; more += 1) await app.order({ amount_sat: 2_000 + more });
   const { text } = await visitor.get(`${home}/orders?state=open&before=100`);
   const [, link = ''] = /href="\/dashboard(\/orders\/export[^"]*)" download/.exec(text) ?? [];
   expect(link).toBe('/orders/export?state=open');

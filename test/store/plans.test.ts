@@ -145,6 +145,12 @@ function readLists(shop: Shop): void {
   })) {
     paymentView.page(query as Parameters<typeof paymentView.page>[0]);
   }
+  const { ids } = shop.saleSearch.payments('25000 sat');
+  paymentView.page({ ids, limit: 10 });
+  for (const text of ['1007', '12.50', 'ord_', 'ab', 'bcrt1q…abcd', hash]) {
+    shop.saleSearch.orders(text, {}, { beforeId: undefined, limit: 10 });
+    shop.saleSearch.payments(text);
+  }
   const types = [undefined, 'order.paid', 'payment.seen'];
   for (const query of combinations({
     ...{ storeId, ...place, ...span, txid: txids, type: types, orderId: [undefined, 1] },
@@ -317,12 +323,12 @@ test('a walk and a sort are noticed', async () => {
   const { path } = await openShop();
   const walks = (text: string) => walksOf(path, text).length;
   for (const [text, count] of [
-    ['select * from payments where value_sat > ?', 1],
-    ['select * from payments where value_sat > ? limit ?', 1],
-    ['select 1 from "orders" "o" where o.amount_sat = 1', 1],
+    ['select * from payments where cycle > ?', 1],
+    ['select * from payments where cycle > ? limit ?', 1],
+    ['select 1 from "orders" "o" where o.quote_seconds = 1', 1],
     ['select * from payments order by id desc', 1],
-    ['select * from payments p order by p.value_sat limit ?', 2],
-    ['select * from payments where address_id = ? order by value_sat limit ?', 1],
+    ['select * from payments p order by p.cycle limit ?', 2],
+    ['select * from payments where address_id = ? order by cycle limit ?', 1],
     ['select * from deliveries where created_at > ? order by id desc limit ?', 2],
     ['select count(*) from addresses', 1],
     ['select count(*) from orders where store_id = ?', 1],

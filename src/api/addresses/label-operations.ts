@@ -29,9 +29,9 @@ export const labelOperations = ({ records }: Pick<ApiOptions, 'records'>): Opera
     answer: z.string().meta({ examples: [`${exampleLine}\n`] }),
     run({ query, key }) {
       const storeId = storeIdOf(records, key, query.store_id);
-      const lines = labelLines(records.orderView, (place) =>
-        records.orderView.list({ storeId, ...place }),
-      );
+      const lines = labelLines(records.orderView, (place) => ({
+        rows: records.orderView.list({ storeId, ...place }),
+      }));
       return fileResponse(labelFile.name, labelFile.type, lines);
     },
   }),

@@ -2,6 +2,7 @@
 // names and values of the JSON; times are in UTC.
 
 import { csvDecimal } from '../../lib/csv.ts';
+import type { ListPlace } from '../../lib/row-pages.ts';
 import { labelFile, labelLines } from '../../store/orders/label-lines.ts';
 import { fileResponse } from '../../web/file-response.ts';
 import {
@@ -36,9 +37,11 @@ export const labelsExportPage: Page = {
 function ordersFile(request: PageRequest) {
   const { orderView } = request.parts.records;
   const search = orderSearch(request);
-  const read = (place: Parameters<typeof search>[0]) => ({
-    rows: search(place).map((row) => ({ id: row.id, order: orderView.json(row, request.now) })),
-  });
+  const read = (place: ListPlace) => {
+    const { rows, goesOnAt } = search(place);
+    const orders = rows.map((row) => ({ id: row.id, order: orderView.json(row, request.now) }));
+    return { rows: orders, goesOnAt };
+  };
   type Row = ReturnType<typeof read>['rows'][number];
   const columns: CsvList<Row>['columns'] = {
     id: ({ order }) => order.id,

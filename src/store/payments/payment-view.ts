@@ -33,6 +33,8 @@ import {
 } from '../schema/schema.ts';
 
 export interface PaymentFilter {
+  /** Only these payments. */
+  readonly ids?: readonly number[] | undefined;
   readonly scripthash?: Scripthash | undefined;
   readonly txid?: Txid | undefined;
   readonly storeId?: number | null | undefined;
@@ -164,7 +166,11 @@ function matches(
 type CandidateStatements = ReturnType<typeof prepareCandidates>;
 
 function listOf(statements: CandidateStatements, filter: PaymentFilter): CandidateList {
-  const { txid, scripthash, storeId, states = allStates, reversedSince } = filter;
+  const { ids, txid, scripthash, storeId, states = allStates, reversedSince } = filter;
+  if (ids !== undefined) {
+    const named = JSON.stringify(ids);
+    return byId((values) => statements.ofIds.all({ ...values, ids: named }));
+  }
   if (reversedSince !== undefined) {
     const reversed = statements.reversed.all({ since: reversedSince, limit: maxRowsRead });
     const rows = reversed.filter((row) => txid === undefined || row.txid === txid);
@@ -236,6 +242,11 @@ function prepareCandidates(orm: Orm) {
       sameMoment: rows(newest, isInState, eq(payments.firstSeenAt, at), isBefore),
       older: rows(newest, isInState, lt(payments.firstSeenAt, at)),
     },
+    ofIds: rows(
+      newestId,
+      sql`${payments.id} in (select value from json_each(${placeholder('ids')}))`,
+      isBefore,
+    ),
     ofTxid: rows(newestId, equals(payments.txid, 'txid'), isBefore),
     ofAddress: rows(newestId, equals(addresses.scripthash, 'scripthash'), isBefore),
     reversed: rows([desc(payments.changedAt)], isReversedSince(placeholder('since'))),

@@ -114,6 +114,9 @@ export const orders = sqliteTable(
     index('orders_link_reference')
       .on(table.storeId, table.linkId, table.reference, table.status, table.createdAt)
       .where(sql`link_id is not null and reference is not null`),
+    // For the search, which shows the newest order first.
+    index('orders_minor').on(table.amountMinor).where(sql`amount_minor is not null`),
+    index('orders_sat').on(table.amountSat),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
     index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
   ],

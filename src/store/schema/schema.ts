@@ -172,6 +172,9 @@ export const audit = sqliteTable(
   (table) => [index('audit_key').on(table.keyId).where(sql`key_id is not null`)],
 );
 
+/** The characters that a list shows of its end (`addressEndLength`): search.sql indexes them. */
+export const addressEnd = sql`substr(${sql.identifier('address')}, -4)`;
+
 /**
  * An address of a wallet's external branch. Its `origin` is `ahead` (derived and watched), `issued`
  * (given to a store), `skipped` or `foreign`. `skipped`: perhaps issued by a file that this one is
@@ -285,6 +288,7 @@ export const payments = sqliteTable(
       .on(table.state, table.height)
       .where(sql`state = 'confirming' or state = 'confirmed'`),
     index('payments_txid').on(table.txid),
+    index('payments_value').on(table.valueSat),
     index('payments_unsettled')
       .on(table.addressId)
       .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),

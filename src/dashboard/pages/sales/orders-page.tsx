@@ -6,7 +6,7 @@ import type { OrderStatus } from '../../../domain/order/order.ts';
 import { isId } from '../../../domain/order/order-id.ts';
 import { orderWords } from '../../../domain/order/state-words.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
-import type { ListPlace } from '../../../lib/row-pages.ts';
+import type { ReadPage } from '../../../lib/row-pages.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { Money, Pill, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
@@ -23,6 +23,7 @@ import {
   withQuery,
 } from '../../parts/listing.tsx';
 import { orderPath, ordersPath, priceText } from './order-parts.ts';
+import { SearchAnswer, saleSearchLabel } from './search-answer.tsx';
 
 const statuses = Object.keys(orderWords) as OrderStatus[];
 
@@ -33,7 +34,7 @@ export const ordersPage: Page = { path: '/orders', show: (request) => ordersMark
 
 function ordersMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const rows = orderSearch(request)({ beforeId, limit: rowsPerCount(request) });
+  const { rows, goesOnAt } = orderSearch(request)({ beforeId, limit: rowsPerCount(request) });
   const { linkView } = request.parts.records;
   const links = linkView.list({ limit: maxLinks });
   return (
@@ -47,7 +48,7 @@ function ordersMarkup(request: PageRequest) {
       <ListFilters
         request={request}
         path={ordersPath}
-        search="Reference, order or address"
+        search={saleSearchLabel}
         states={statuses.map((status) => [status, orderWords[status].text] as const)}
       >
         {links.length === 0 ? null : (
@@ -61,7 +62,7 @@ function ordersMarkup(request: PageRequest) {
       </ListFilters>
       <FoundRows
         request={request}
-        found={{ rows }}
+        found={{ rows, goesOnAt }}
         noun="orders"
         next={
           <>
@@ -72,7 +73,10 @@ function ordersMarkup(request: PageRequest) {
         }
         show={(shown) => <OrderTable request={request} rows={shown} />}
       />
-      <ListFoot request={request} rows={rows} noun="order" path={ordersPath}>
+      {rows.length === 0 && beforeId === undefined ? (
+        <SearchAnswer request={request} list="orders" />
+      ) : null}
+      <ListFoot request={request} rows={rows} goesOnAt={goesOnAt} noun="order" path={ordersPath}>
         <a href={withQuery(request, { before: undefined }, `${ordersPath}/labels/export`)} download>
           Labels for a wallet
         </a>
@@ -82,21 +86,17 @@ function ordersMarkup(request: PageRequest) {
 }
 
 /** Reads the orders of the page's query, page by page. @throws PaygateError invalid */
-export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRow[] {
-  const storeId = queryNumber(request, 'store');
-  const status = queryChoice(request, 'state', statuses);
-  const linkId = queryNumber(request, 'link');
+export function orderSearch(request: PageRequest): ReadPage<OrderRow> {
+  const { orderView, saleSearch } = request.parts.records;
+  const filter = {
+    storeId: queryNumber(request, 'store'),
+    status: queryChoice(request, 'state', statuses),
+    linkId: queryNumber(request, 'link'),
+  };
   const text = queryText(request, 'q');
-  const named = text === undefined ? undefined : orderNamed(request, text);
-  if (named === undefined) {
-    const { orderView } = request.parts.records;
-    return (place) => orderView.list({ storeId, status, linkId, reference: text, ...place });
-  }
-  const fits =
-    (storeId === undefined || named.storeId === storeId) &&
-    (status === undefined || named.status === status) &&
-    (linkId === undefined || named.linkId === linkId);
-  return ({ beforeId }) => (fits && (beforeId === undefined || named.id < beforeId) ? [named] : []);
+  return text === undefined
+    ? (place) => ({ rows: orderView.list({ ...filter, ...place }) })
+    : (place) => saleSearch.orders(text, filter, place);
 }
 
 /** The order with this id, or of this address. */

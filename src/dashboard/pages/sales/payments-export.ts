@@ -10,7 +10,6 @@ import {
   currenciesOf,
   fileCurrency,
 } from '../../../domain/payment/account-formats.ts';
-import type { AccountRow } from '../../../domain/payment/account-row.ts';
 import { parseCurrency } from '../../../domain/payment/currency.ts';
 import { csvDecimal } from '../../../lib/csv.ts';
 import { confirmationsOf } from '../../../store/payments/confirmations.ts';
@@ -19,7 +18,7 @@ import type { Page, PageRequest } from '../../page.ts';
 import { type CsvList, csvFile, csvResponse, separatorIn } from '../../parts/csv-file.ts';
 import { priceText, worthIn } from '../../parts/fiat-worth.tsx';
 import { queryChoice, queryText } from '../../parts/listing.tsx';
-import { filterOf, searchOf } from './payments-page.tsx';
+import { filterOf, idsIn } from './payments-page.tsx';
 
 export const paymentsExportPage: Page = {
   path: '/payments/export',
@@ -34,28 +33,23 @@ export const paymentsExportPage: Page = {
 /** @throws PaygateError invalid */
 function accountText(request: PageRequest, format: AccountFormat): AsyncIterable<string> {
   const { accountView, catalog } = request.parts.records;
-  const filter = filterOf(request);
-  const search = searchOf(request);
+  const filter = { ...filterOf(request), ids: idsIn(request) };
   const asked = queryText(request, 'currency');
   const currency = fileCurrency(
     format,
     asked && parseCurrency(asked),
     currenciesOf(catalog.stores({ archived: true }), filter.storeId),
   );
-  const pages =
-    search === undefined ? noPages() : accountView.pages({ ...filter, ...search }, request.now);
+  const pages = accountView.pages(filter, request.now);
   const separator = separatorIn(request);
   checkSeparator(format, separator);
   return accountCsv(pages, format, { currency, separator });
 }
 
-async function* noPages(): AsyncGenerator<readonly AccountRow[], void> {}
-
 /** @throws PaygateError invalid */
 function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
   const { records } = request.parts;
-  const filter = filterOf(request);
-  const search = searchOf(request);
+  const filter = { ...filterOf(request), ids: idsIn(request) };
   return {
     name: 'payments.csv',
     columns: {
@@ -74,9 +68,6 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
       price_when_seen: (row) =>
         csvDecimal(row.priceCents === null ? null : priceText(row.priceCents)),
     },
-    read: (place) =>
-      search === undefined
-        ? { rows: [] }
-        : records.paymentView.page({ ...filter, ...search, ...place }),
+    read: (place) => records.paymentView.page({ ...filter, ...place }),
   };
 }

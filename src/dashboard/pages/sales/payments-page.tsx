@@ -11,16 +11,14 @@ import { exactBitcoin } from '../../../domain/payment/money.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/payment.ts';
 import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
+import { PaygateError } from '../../../lib/errors.ts';
 import { dayMs } from '../../../lib/time-units.ts';
 import { reversedShownMs } from '../../../status/findings.ts';
 import type { Records } from '../../../store/open-records.ts';
 import type { AccountFilter } from '../../../store/orders/account-view.ts';
+import { type FoundPayments, maxFoundSales } from '../../../store/orders/sale-search.ts';
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
-import type {
-  PaymentEntry,
-  PaymentFilter,
-  PaymentPage,
-} from '../../../store/payments/payment-view.ts';
+import type { PaymentEntry, PaymentFilter } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { PaymentMoney } from '../../parts/fiat-worth.tsx';
@@ -40,6 +38,7 @@ import {
   separatorQuery,
   withQuery,
 } from '../../parts/listing.tsx';
+import { SearchAnswer, saleSearchLabel } from './search-answer.tsx';
 
 const here = `${base}/payments`;
 
@@ -68,13 +67,10 @@ const filterOptions = [
 export const paymentsPage: Page = { path: '/payments', show: (request) => paymentsMarkup(request) };
 
 function paymentsMarkup(request: PageRequest) {
-  const search = searchOf(request);
-  const filter = { ...filterOf(request), ...search };
+  const { ids, isCut } = foundIn(request);
+  const filter = { ...filterOf(request), ids };
   const page = { beforeId: queryNumber(request, 'before'), limit: rowsPerCount(request) };
-  const { rows, goesOnAt }: PaymentPage =
-    search === undefined
-      ? { rows: [], goesOnAt: undefined }
-      : request.parts.records.paymentView.page({ ...filter, ...page });
+  const { rows, goesOnAt } = request.parts.records.paymentView.page({ ...filter, ...page });
   const isNone = rows.length === 0 && goesOnAt === undefined;
   const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
   return (
@@ -82,7 +78,7 @@ function paymentsMarkup(request: PageRequest) {
       <ListFilters
         request={request}
         path={here}
-        search="Address or transaction"
+        search={saleSearchLabel}
         states={filterOptions}
         offersNone
       >
@@ -95,6 +91,11 @@ function paymentsMarkup(request: PageRequest) {
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
       </ListFilters>
+      {isCut ? (
+        <p>
+          {maxFoundSales.toLocaleString('en')} orders or more match. Search for more of the text.
+        </p>
+      ) : null}
       <FoundRows
         request={request}
         found={{ rows, goesOnAt }}
@@ -102,12 +103,15 @@ function paymentsMarkup(request: PageRequest) {
         next={<FirstPayment />}
         show={(shown) => <PaymentTable request={request} rows={shown} />}
       />
+      {isNone && page.beforeId === undefined ? (
+        <SearchAnswer request={request} list="payments" />
+      ) : null}
       <div class="under">
-        {goesOnAt === undefined ? (
+        {goesOnAt === undefined && !isCut ? (
           <Count request={request} rows={rows} noun="payment" max={maxCounted} />
         ) : null}
         <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
-        {isNone || page.beforeId !== undefined ? null : (
+        {isNone || isCut || page.beforeId !== undefined ? null : (
           <Sums
             request={request}
             rows={rows}
@@ -115,7 +119,7 @@ function paymentsMarkup(request: PageRequest) {
             isAll={goesOnAt === undefined && rows.length <= maxCounted}
           />
         )}
-        {isNone ? null : <Exports request={request} />}
+        {isNone || isCut ? null : <Exports request={request} />}
       </div>
     </Layout>
   );
@@ -207,6 +211,19 @@ export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
     since: queryDay(request, 'from'),
     until: to === undefined ? undefined : to + dayMs,
   };
+}
+
+/** The payments of the search; all without one. */
+function foundIn(request: PageRequest): Partial<FoundPayments> {
+  const text = queryText(request, 'q');
+  return text === undefined ? {} : request.parts.records.saleSearch.payments(text);
+}
+
+/** For a file, which must have all payments of the search. @throws PaygateError invalid */
+export function idsIn(request: PageRequest): PaymentFilter['ids'] {
+  const { ids, isCut = false } = foundIn(request);
+  if (!isCut) return ids;
+  throw new PaygateError('invalid', 'Too many orders match: search for more of the text.');
 }
 
 /** The address or transaction of the search; undefined if the text is neither. */
