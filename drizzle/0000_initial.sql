@@ -325,12 +325,15 @@ CREATE TABLE `refunds` (
 	`amount_sat` integer NOT NULL,
 	`fee_sat` integer NOT NULL,
 	`txid` text,
+	`currency` text,
+	`price_cents` integer,
 	`created_at` integer NOT NULL,
 	`done_at` integer,
 	FOREIGN KEY (`order_id`) REFERENCES `orders`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `refunds_order` ON `refunds` (`order_id`);--> statement-breakpoint
+CREATE INDEX `refunds_done` ON `refunds` (`done_at`) WHERE done_at is not null;--> statement-breakpoint
 CREATE TABLE `attempts` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`channel` text NOT NULL,

@@ -29,7 +29,6 @@ import { createOrderCounts } from './orders/order-counts.ts';
 import { createOrderView } from './orders/order-view.ts';
 import { Orders } from './orders/orders.ts';
 import { createReceiptPrices } from './orders/receipt-prices.ts';
-import { createRefundedSatOf } from './orders/refunded.ts';
 import { createRefunds } from './orders/refunds.ts';
 import { SaleSearch } from './orders/sale-search.ts';
 import { createConflictingPayments } from './payments/conflicting-payments.ts';
@@ -70,7 +69,6 @@ export async function openRecords(asked: OpenOptions) {
     const baseUrl = await baseUrlFor(database, state, options);
     const conflicts = createConflictingPayments(orm);
     const paymentView = createPaymentView(orm);
-    const refundedSatOf = createRefundedSatOf(orm);
     const orderView = createOrderView({ orm, headers, conflicts, baseUrl });
     const notifications = createNotifications(orm, catalog, state);
     const orders = new Orders({
@@ -105,7 +103,7 @@ export async function openRecords(asked: OpenOptions) {
       paymentCounts,
       conflicts,
       paymentView,
-      accountView: createAccountView({ paymentView, orderView, headers, refundedSatOf }),
+      accountView: createAccountView({ orm, paymentView, orderView, headers }),
       receivedView: createReceivedView(orm),
       addressView: createAddressView(orm),
       outbox,

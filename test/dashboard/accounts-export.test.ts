@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { refunds } from '../../src/store/schema/order-schema.ts';
 import { payments } from '../../src/store/schema/schema.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { signedIn } from '../support/visitor.ts';
@@ -147,9 +148,47 @@ test('each file is linked with the filters of the list', async () => {
     ]);
     const [, format] = /format=(\w+)/.exec(link) ?? [];
     expect(headers.get('Content-Disposition')).toBe(
-      `attachment; filename="payments${format === undefined ? '' : `-${format}`}.csv"`,
+      `attachment; filename="payments${!format || format === 'paygate' ? '' : `-${format}`}.csv"`,
     );
   }
+});
+
+test('a month is one click, and names its file; refunds are in its sums', async () => {
+  const at = Date.parse('2025-10-31T23:59:59.999Z');
+  const { app, visitor } = await open([{}, { firstSeenAt: at }]);
+  const init = { method: 'POST', body: JSON.stringify({ amount_sat: 5_000 }) };
+  const { id } = (await app.ask('/api/v3/orders', init)).body;
+  const refund = { address: 'bcrt1q', choice: 'all', feeSat: 0, txid: 'ab' } as const;
+  const sent = { amountSat: 400, currency: 'EUR', priceCents: 5_000_000, createdAt: at };
+  await app.withStore(({ database, orderView }) =>
+    database.write(() => {
+      const orderId = orderView.byPublicId(id)?.id ?? 0;
+      database.orm
+        .insert(refunds)
+        .values({ ...refund, ...sent, orderId, doneAt: at })
+        .run();
+    }),
+  );
+  const { text } = await visitor.get(`${home}?store=1&sums=1&before=9`);
+  const spans = [...text.matchAll(/href="([^"]*)">(This month|Last month|This year)</g)].map(
+    ([, link = '', name]) => [name, link.replaceAll('&amp;', '&')],
+  );
+  expect(spans).toEqual([
+    ['This month', `${home}?store=1&from=2025-11-01&to=2025-11-30`],
+    ['Last month', `${home}?store=1&from=2025-10-01&to=2025-10-31`],
+    ['This year', `${home}?store=1&from=2025-01-01&to=2025-12-31`],
+  ]);
+  const month = 'from=2025-10-01&to=2025-10-31';
+  const file = await visitor.get(`${home}/export?format=paygate&${month}`);
+  expect(file.headers.get('Content-Disposition')).toContain('filename="payments-2025-10.csv"');
+  const rows = table(file.text);
+  expect(rows.map(({ type, sat, value_at_receipt: worth }) => [type, sat, worth])).toEqual([
+    ['payment', '1000', '0.50'],
+    ['refund', '-400', '-0.20'],
+  ]);
+  const net = '1 payment confirmed, less 1 refund: 0.30 EUR · 0.00000600 BTC';
+  expect(sumsOf((await visitor.get(`${home}?${month}`)).text)).toBe(net);
+  expect(sumsOf((await visitor.get(`${home}?${month}&state=open`)).text)).toBe('');
 });
 
 test('the file without a format has the columns that it always had', async () => {
@@ -166,7 +205,7 @@ test('both files of paygate have decimal commas between semicolons', async () =>
   const rowOf = async (query: string) =>
     (await visitor.get(`${home}/export?${query}`)).text.split('\r\n');
   const [head, row] = await rowOf('format=paygate&separator=semicolon');
-  expect(head).toMatch(/^time_utc;order;/);
+  expect(head).toMatch(/^time_utc;type;store;order;/);
   expect(row).toContain(';confirmed;EUR;;;;50123,45;0,50;;1000;0,00001000;');
   const [listHead, listRow] = await rowOf('separator=semicolon');
   expect(listHead).toMatch(/^id;first_seen;store;/);

@@ -11,7 +11,7 @@ import {
 } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { formatTime } from '../text/format.ts';
-import { type AccountRow, isBooked } from './account-row.ts';
+import { type AccountRow, isBooked, isRefund } from './account-row.ts';
 import { worthOf } from './currency.ts';
 import { exactBitcoin, formatMoney, formatPrice } from './money.ts';
 
@@ -38,23 +38,30 @@ const worthAtReceipt = (row: AccountRow): string | null =>
   worthAt(row, row.priceCents, row.currency);
 
 /** What a person searches for: the order with the shop's number, or the store. */
-const describe = ({ order, storeName }: AccountRow): string =>
-  [order === null ? 'Bitcoin payment' : `Order ${order.publicId}`, order?.reference, storeName]
+const describe = ({ order, storeName, ...row }: AccountRow): string =>
+  [
+    isRefund(row) ? 'Refund' : '',
+    order === null ? 'Bitcoin payment' : `Order ${order.publicId}`,
+    order?.reference,
+    storeName,
+  ]
     .filter((text) => text)
     .join(' ');
 
 const paygate: AccountFormat = {
   label: 'CSV',
   columns: [
-    ...['time_utc', 'order', 'reference', 'status', 'currency', 'price', 'locked_rate'],
-    ...['value_at_locked_rate', 'price_at_receipt', 'value_at_receipt', 'price_sources'],
-    ...['sat', 'btc', 'txid', 'address', 'block_height', 'confirmed_utc', 'late'],
-    'refunded_sat',
+    ...['time_utc', 'type', 'store', 'order', 'reference', 'description', 'link', 'status'],
+    ...['currency', 'price', 'locked_rate', 'value_at_locked_rate', 'price_at_receipt'],
+    ...['value_at_receipt', 'price_sources', 'sat', 'btc', 'txid', 'address', 'block_height'],
+    ...['confirmed_utc', 'late'],
   ],
   hasByteOrderMark: true,
   rows: 'all',
   cells: (row) => [
     isoTime(row.firstSeenAt),
+    isRefund(row) ? 'refund' : 'payment',
+    row.storeName,
     ...orderCells(row),
     csvDecimal(row.priceCents === null ? null : formatPrice(row.priceCents)),
     csvDecimal(worthAtReceipt(row)),
@@ -65,8 +72,7 @@ const paygate: AccountFormat = {
     row.address,
     row.height,
     row.minedAt !== null && isBooked(row) ? isoTime(row.minedAt) : null,
-    row.order === null ? null : String(row.order.isLate),
-    row.refundedSat,
+    row.order === null || isRefund(row) ? null : String(row.order.isLate),
   ],
 };
 
@@ -77,8 +83,10 @@ function orderCells(row: AccountRow): CsvCell[] {
   return [
     order?.publicId ?? null,
     order?.reference ?? null,
+    order?.description ?? null,
+    order?.linkTitle ?? null,
     // A settled payment is a confirmed one for a reader.
-    row.state === 'settled' ? 'confirmed' : row.state,
+    isRefund(row) ? 'sent' : row.state === 'settled' ? 'confirmed' : row.state,
     row.currency,
     csvDecimal(
       amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),
@@ -89,6 +97,8 @@ function orderCells(row: AccountRow): CsvCell[] {
 }
 
 const noOrder = { amountMinor: null, rateCents: null, currency: null };
+
+const noAmount = [null, null];
 
 const koinly: AccountFormat = {
   label: 'Koinly',
@@ -101,9 +111,12 @@ const koinly: AccountFormat = {
   rows: 'booked',
   cells: (row) => {
     const worth = worthAtReceipt(row);
+    const amount = [exactBitcoin(Math.abs(row.valueSat)), 'BTC'];
+    const [sent, received] = isRefund(row) ? [amount, noAmount] : [noAmount, amount];
     return [
-      ...[formatTime(row.firstSeenAt), null, null, exactBitcoin(row.valueSat), 'BTC', null, null],
-      ...[worth, worth && row.currency, 'income', describe(row), row.txid],
+      ...[formatTime(row.firstSeenAt), ...sent, ...received, null, null],
+      ...[worth?.replace('-', '') ?? null, worth && row.currency],
+      ...[isRefund(row) ? 'cost' : 'income', describe(row), row.txid],
     ];
   },
 };
@@ -119,8 +132,10 @@ const cointracking: AccountFormat = {
   cells: (row) => {
     const worth = worthAtReceipt(row);
     const comment = worth === null ? describe(row) : `${describe(row)} (${worth} ${row.currency})`;
+    const amount = [exactBitcoin(Math.abs(row.valueSat)), 'BTC'];
+    const [bought, sold] = isRefund(row) ? [noAmount, amount] : [amount, noAmount];
     return [
-      ...['Income', exactBitcoin(row.valueSat), 'BTC', null, null, null, null],
+      ...[isRefund(row) ? 'Spend' : 'Income', ...bought, ...sold, null, null],
       ...['paygate', row.storeName, comment],
       ...[formatTime(row.firstSeenAt).replace(' UTC', ''), row.txid],
     ];
@@ -132,7 +147,11 @@ const quickbooks: AccountFormat = {
   columns: ['Date', 'Description', 'Amount'],
   hasByteOrderMark: false,
   rows: 'booked in a currency',
-  cells: (row) => [usDate(row.firstSeenAt), plainDescription(row), nonZero(worthAtReceipt(row))],
+  cells: (row) => [
+    usDate(row.firstSeenAt),
+    plainDescription(row),
+    csvDecimal(nonZero(worthAtReceipt(row))),
+  ],
 };
 
 /** `11/21/2026` */
@@ -158,6 +177,33 @@ export const accountFormats: Readonly<Record<AccountFormatName, AccountFormat>> 
   cointracking,
   quickbooks,
 };
+
+/**
+ * `payments-2026-11.csv` for a month, `payments-2026.csv` for a year, with both days for another
+ * span.
+ * @param from,to days such as 2026-11-21; undefined without one
+ */
+export function accountFileName(
+  format: AccountFormatName,
+  from: string | undefined,
+  to: string | undefined,
+): string {
+  const program = format === 'paygate' ? [] : [format];
+  return `${['payments', ...program, ...spanName(from, to)].join('-')}.csv`;
+}
+
+function spanName(from: string | undefined, to: string | undefined): string[] {
+  const isYear = from?.endsWith('-01-01') && to === `${from.slice(0, 4)}-12-31`;
+  if (from !== undefined && isYear) return [from.slice(0, 4)];
+  if (from?.endsWith('-01') && to === lastDayOf(from)) return [from.slice(0, 7)];
+  return [...(from === undefined ? [] : ['from', from]), ...(to === undefined ? [] : ['to', to])];
+}
+
+/** The last day of the month of a day. */
+export function lastDayOf(day: string): string {
+  const [year = 0, month = 0] = day.split('-').map(Number);
+  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);
+}
 
 export interface AccountFileOptions {
   /** The currency of a file whose rows are booked in one. */

@@ -1,5 +1,5 @@
-// What the accounts of a shop have of a payment, and sums of payments. Only booked payments count:
-// those that are confirmed.
+// What the accounts of a shop have of a payment or of a refund, and sums of both. Only booked
+// payments count: those that are confirmed. A refund counts when it is sent.
 
 import { minorWorthOf } from './currency.ts';
 import { isFinalState, type PaymentState } from './payment.ts';
@@ -7,6 +7,9 @@ import { isFinalState, type PaymentState } from './payment.ts';
 export interface AccountOrder {
   readonly publicId: string;
   readonly reference: string | null;
+  readonly description: string | null;
+  /** The title of the link that made it. */
+  readonly linkTitle: string | null;
   /** Null for a price in satoshis. */
   readonly currency: string | null;
   readonly amountMinor: number | null;
@@ -17,6 +20,7 @@ export interface AccountOrder {
 
 export interface ValuedPayment {
   readonly state: PaymentState;
+  /** Below 0 for a refund. */
   readonly valueSat: number;
   /** The currency of its order, else that of its store when it was first seen. */
   readonly currency: string | null;
@@ -26,34 +30,40 @@ export interface ValuedPayment {
 
 /** Times are epoch milliseconds. */
 export interface AccountRow extends ValuedPayment {
+  /** When a payment was first seen, or a refund was sent. */
   readonly firstSeenAt: number;
   /** Hosts of the sources of that price, with spaces between; null if not stored. */
   readonly priceSources: string | null;
   readonly storeName: string | null;
   readonly address: string;
-  readonly txid: string;
+  /** Null for a refund that was noted without one. */
+  readonly txid: string | null;
   /** The block that has it on the best chain, and the time that this block claims. */
   readonly height: number | null;
   readonly minedAt: number | null;
   readonly order: AccountOrder | null;
-  /** What of its order was refunded; the first booked payment of an order has all of it. */
-  readonly refundedSat: number;
 }
+
+export const isRefund = ({ valueSat }: Pick<ValuedPayment, 'valueSat'>): boolean => valueSat < 0;
 
 /** It is final, so it counts in sums and in the files of accounting programs. */
 export const isBooked = ({ state }: Pick<ValuedPayment, 'state'>): boolean => isFinalState(state);
 
 export interface AccountSums {
+  /** Payments. */
   readonly count: number;
+  readonly refundCount: number;
+  /** Less the refunds. */
   readonly valueSat: bigint;
-  /** By currency, in its minor units: the sum of the rounded worth of each payment. */
+  /** By currency, in its minor units: the sum of the rounded worth of each row. */
   readonly worths: ReadonlyMap<string, bigint>;
-  /** Payments that no worth is of. */
+  /** Rows that no worth is of. */
   readonly unpricedCount: number;
 }
 
 export const noSums: AccountSums = {
   count: 0,
+  refundCount: 0,
   valueSat: 0n,
   worths: new Map(),
   unpricedCount: 0,
@@ -61,10 +71,11 @@ export const noSums: AccountSums = {
 
 export function addUp(sums: AccountSums, payments: readonly ValuedPayment[]): AccountSums {
   const worths = new Map(sums.worths);
-  let { count, valueSat, unpricedCount } = sums;
+  let { count, refundCount, valueSat, unpricedCount } = sums;
   for (const payment of payments.filter(isBooked)) {
     const { currency, priceCents } = payment;
-    count += 1;
+    if (isRefund(payment)) refundCount += 1;
+    else count += 1;
     valueSat += BigInt(payment.valueSat);
     if (currency === null || priceCents === null) {
       unpricedCount += 1;
@@ -73,5 +84,5 @@ export function addUp(sums: AccountSums, payments: readonly ValuedPayment[]): Ac
       worths.set(currency, (worths.get(currency) ?? 0n) + minor);
     }
   }
-  return { count, valueSat, worths, unpricedCount };
+  return { count, refundCount, valueSat, worths, unpricedCount };
 }

@@ -26,19 +26,22 @@ export function parseCurrency(text: string): string {
   );
 }
 
-/** In the smallest unit, rounded half up. @param priceCents of one bitcoin */
+/** In the smallest unit, rounded half away from zero. @param priceCents of one bitcoin */
 export function minorWorthOf(valueSat: number, priceCents: number, currency: string): bigint {
   const divisor = BigInt(satPerBitcoin) * 100n;
   const scale = 10n ** BigInt(digitsOf(currency));
-  return (BigInt(valueSat) * BigInt(priceCents) * scale + divisor / 2n) / divisor;
+  const dividend = BigInt(valueSat) * BigInt(priceCents) * scale;
+  const half = divisor / 2n;
+  return (dividend < 0n ? dividend - half : dividend + half) / divisor;
 }
 
 /** The same as text, such as `12.34` or `1234`. */
 export const worthOf = (valueSat: number, priceCents: number, currency: string): string =>
   minorText(minorWorthOf(valueSat, priceCents, currency), currency);
 
-/** An amount of the smallest unit as people write it: `1234.50`. @param minor at least 0 */
+/** An amount of the smallest unit as people write it: `1234.50`. */
 export function minorText(minor: bigint | number, currency: string): string {
+  if (minor < 0) return `-${minorText(-minor, currency)}`;
   const digits = digitsOf(currency);
   const whole = typeof minor === 'bigint' ? minor : Math.round(minor);
   const text = String(whole).padStart(digits + 1, '0');

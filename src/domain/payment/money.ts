@@ -110,6 +110,7 @@ function parseDecimal(text: string): Decimal | undefined {
 export const withoutZeros = (decimals: string): string => decimals.replace(/0+$/, '');
 
 function formatDecimal(units: bigint, digits: number): string {
+  if (units < 0n) return `-${formatDecimal(-units, digits)}`;
   if (digits === 0) return String(units);
   const text = String(units).padStart(digits + 1, '0');
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`;

@@ -35,6 +35,7 @@ export interface OrderRecord {
   readonly details: OrderDetails;
   /** How the page of its link looks; null for an order of the shop. */
   readonly linkView: LinkView | null;
+  readonly linkTitle: string | null;
   readonly facts: OrderFacts;
   readonly quotes: readonly Quote[];
   readonly payments: readonly ShownPayment[];
@@ -81,11 +82,12 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
-    const { minimumSat, linkView, ...place } = found;
+    const { minimumSat, linkView, linkTitle, ...place } = found;
     return {
       row,
       details: { ...row, ...place },
       linkView,
+      linkTitle,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
       payments: paymentsOf(row.addressId),
@@ -236,6 +238,7 @@ const prepare = (orm: Orm) => ({
         storeName: stores.name,
         linkPublicId: links.publicId,
         linkView: links.view,
+        linkTitle: links.title,
         minimumSat: stores.minimumSat,
       })
       .from(orders)

@@ -17,6 +17,7 @@ export interface NewRefund extends RefundAmount {
 }
 
 export type Refunds = ReturnType<typeof createRefunds>;
+export type SentRefund = Pick<RefundRow, 'txid' | 'currency' | 'priceCents'>;
 
 export function createRefunds(orm: Orm) {
   const isPending = (orderId: number) => and(eq(refunds.orderId, orderId), isNull(refunds.doneAt));
@@ -38,9 +39,19 @@ export function createRefunds(orm: Orm) {
       return orm.insert(refunds).values(values).returning().get();
     },
     /** @throws PaygateError conflict if none of the order is pending */
-    finish: (_tx: Tx, now: number, orderId: number, txid: string): RefundRow =>
+    finish: (
+      _tx: Tx,
+      now: number,
+      orderId: number,
+      { txid, currency, priceCents }: SentRefund,
+    ): RefundRow =>
       pending(
-        orm.update(refunds).set({ txid, doneAt: now }).where(isPending(orderId)).returning().get(),
+        orm
+          .update(refunds)
+          .set({ txid, currency, priceCents, doneAt: now })
+          .where(isPending(orderId))
+          .returning()
+          .get(),
       ),
     /** Deletes the one that is not done. @throws PaygateError conflict if there is none */
     discard: (_tx: Tx, orderId: number): RefundRow =>

@@ -156,8 +156,14 @@ export const refunds = sqliteTable(
     feeSat: integer('fee_sat').notNull(),
     /** Null until it is done. */
     txid: text('txid'),
+    /** What it was worth when it was sent: price of one bitcoin in hundredths, if known. */
+    currency: text('currency'),
+    priceCents: integer('price_cents'),
     createdAt: integer('created_at').notNull(),
     doneAt: integer('done_at'),
   },
-  (table) => [index('refunds_order').on(table.orderId)],
+  (table) => [
+    index('refunds_order').on(table.orderId),
+    index('refunds_done').on(table.doneAt).where(sql`done_at is not null`),
+  ],
 );

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import {
   type AccountFormatName,
   accountCsv,
+  accountFileName,
   accountFormatNames,
   accountFormats,
   checkSeparator,
@@ -32,12 +33,25 @@ const paid: AccountRow = {
   order: {
     publicId: orderId,
     reference: '1007',
+    description: 'Two cups',
+    linkTitle: 'Counter',
     currency: 'EUR',
     amountMinor: 1_250,
     rateCents: 5_000_000,
     isLate: false,
   },
-  refundedSat: 0,
+};
+/** 5,000 sat of it were sent back, worth 2.55 EUR then. */
+const refund: AccountRow = {
+  ...paid,
+  firstSeenAt: Date.parse('2026-12-02T09:00:00Z'),
+  valueSat: -5_000,
+  priceCents: 5_100_000,
+  priceSources: null,
+  address: 'bcrt1qcustomer',
+  txid: 'cd'.repeat(32),
+  height: null,
+  minedAt: null,
 };
 const unpriced = { priceCents: null, priceSources: null };
 const plain: AccountRow = { ...paid, ...unpriced, order: null, currency: null };
@@ -62,22 +76,28 @@ test('the own file has every payment with its status, and empty cells for what i
   const [head, ...lines] = await fileOf('paygate', [
     paid,
     { ...plain, state: 'unconfirmed', height: null, minedAt: null },
-    { ...paid, state: 'confirming', refundedSat: 7 },
+    { ...paid, state: 'confirming' },
     { ...plain, state: 'dropped', height: null, minedAt: null },
+    refund,
+    { ...refund, txid: null, priceCents: null },
   ]);
   expect(head).toBe(
-    '\ufefftime_utc,order,reference,status,currency,price,locked_rate,value_at_locked_rate,' +
-      'price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,block_height,' +
-      'confirmed_utc,late,refunded_sat',
+    '\ufefftime_utc,type,store,order,reference,description,link,status,currency,price,locked_rate,' +
+      'value_at_locked_rate,price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,' +
+      'block_height,confirmed_utc,late',
   );
-  const time = '2026-11-21T16:26:00Z';
+  const time = '2026-11-21T16:26:00Z,payment,Shop';
   const sums = `25000,0.00025000,${txid},bcrt1qaddress`;
+  const texts = `${orderId},1007,Two cups,Counter`;
+  const refunded = `2026-12-02T09:00:00Z,refund,Shop,${texts},sent,EUR,12.50,50000.00,-2.50`;
   const worths = 'EUR,12.50,50000.00,12.50,49800.00,12.45,a.example b.example';
   expect(lines).toEqual([
-    `${time},${orderId},1007,confirmed,${worths},${sums},800000,2026-11-21T16:40:01Z,false,0`,
-    `${time},,,unconfirmed,,,,,,,,${sums},,,,0`,
-    `${time},${orderId},1007,confirming,${worths},${sums},800000,,false,7`,
-    `${time},,,dropped,,,,,,,,${sums},,,,0`,
+    `${time},${texts},confirmed,${worths},${sums},800000,2026-11-21T16:40:01Z,false`,
+    `${time},,,,,unconfirmed,,,,,,,,${sums},,,`,
+    `${time},${texts},confirming,${worths},${sums},800000,,false`,
+    `${time},,,,,dropped,,,,,,,,${sums},,,`,
+    `${refunded},51000.00,-2.55,,-5000,-0.00005000,${'cd'.repeat(32)},bcrt1qcustomer,,,`,
+    `${refunded},,,,-5000,-0.00005000,,bcrt1qcustomer,,,`,
   ]);
 });
 
@@ -89,9 +109,9 @@ test('with semicolons, decimals have a comma, and nothing else changes', async (
   expect(head).toBe(commaHead?.replaceAll(',', ';'));
   const sums = `25000;0,00025000;${txid};bcrt1qaddress;800000;2026-11-21T16:40:01Z`;
   expect([first, second]).toEqual([
-    `2026-11-21T16:26:00Z;${orderId};"10.07;=1+1";confirmed;EUR;1,250;50000,00;12,500;49800,00;` +
-      `12,45;a.example b.example;${sums};false;0`,
-    `2026-11-21T16:26:00Z;;;confirmed;;;;;;;;${sums};;0`,
+    `2026-11-21T16:26:00Z;payment;Shop;${orderId};"10.07;=1+1";Two cups;Counter;confirmed;EUR;1,250;` +
+      `50000,00;12,500;49800,00;12,45;a.example b.example;${sums};false`,
+    `2026-11-21T16:26:00Z;payment;Shop;;;;;confirmed;;;;;;;;${sums};`,
   ]);
 });
 
@@ -112,33 +132,37 @@ test('an order in satoshis has no rate, and a late payment without a price has n
   ]);
   expect(lines[1]).toContain(',confirmed,EUR,,,,49800.00,12.45,');
   expect(lines[2]).toContain(',confirmed,EUR,12.50,,,,,,25000,');
-  expect(lines[2]).toMatch(/,true,0$/);
+  expect(lines[2]).toMatch(/,true$/);
 });
 
 test('Koinly gets a deposit of income with its worth', async () => {
-  expect(await fileOf('koinly', [paid, plain])).toEqual([
+  expect(await fileOf('koinly', [paid, plain, refund])).toEqual([
     'Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,Fee Currency,' +
       'Net Worth Amount,Net Worth Currency,Label,Description,TxHash',
     '2026-11-21 16:26:00 UTC,,,0.00025000,BTC,,,12.45,EUR,income,' +
       `Order ${orderId} 1007 Shop,${txid}`,
     `2026-11-21 16:26:00 UTC,,,0.00025000,BTC,,,,,income,Bitcoin payment Shop,${txid}`,
+    '2026-12-02 09:00:00 UTC,0.00005000,BTC,,,,,2.55,EUR,cost,' +
+      `Refund Order ${orderId} 1007 Shop,${'cd'.repeat(32)}`,
   ]);
 });
 
 test('CoinTracking gets an income with its worth in the comment', async () => {
-  expect(await fileOf('cointracking', [paid, { ...plain, storeName: null }])).toEqual([
+  expect(await fileOf('cointracking', [paid, { ...plain, storeName: null }, refund])).toEqual([
     'Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,Exchange,' +
       'Trade-Group,Comment,Date,Tx-ID',
     `Income,0.00025000,BTC,,,,,paygate,Shop,Order ${orderId} 1007 Shop (12.45 EUR),` +
       `2026-11-21 16:26:00,${txid}`,
     `Income,0.00025000,BTC,,,,,paygate,,Bitcoin payment,2026-11-21 16:26:00,${txid}`,
+    `Spend,,,0.00005000,BTC,,,paygate,Shop,Refund Order ${orderId} 1007 Shop (-2.55 EUR),` +
+      `2026-12-02 09:00:00,${'cd'.repeat(32)}`,
   ]);
 });
 
 test('QuickBooks gets amounts in one currency, and plain text', async () => {
   const hostile = { ...paid, storeName: 'Käse & "Co" (=1+1)' };
   const rows = [
-    ...[paid, plain, hostile, { ...paid, currency: 'USD' }],
+    ...[paid, refund, plain, hostile, { ...paid, currency: 'USD' }],
     ...[
       { ...paid, valueSat: 1 },
       { ...paid, priceCents: null },
@@ -147,6 +171,7 @@ test('QuickBooks gets amounts in one currency, and plain text', async () => {
   expect(await fileOf('quickbooks', rows, 'EUR')).toEqual([
     'Date,Description,Amount',
     `11/21/2026,Order ${orderId} 1007 Shop,12.45`,
+    `12/02/2026,Refund Order ${orderId} 1007 Shop,-2.55`,
     `11/21/2026,Order ${orderId} 1007 Käse Co 1 1,12.45`,
     `11/21/2026,Order ${orderId} 1007 Shop,`,
   ]);
@@ -208,4 +233,30 @@ test('sums are exact above what a double can have, and count what has no worth',
   expect(sums.valueSat).toBe(2n * 2_099_999_999_999_999n + 25_003n);
   expect(sums.worths.get('EUR')).toBe(2n * 20_999_999_999_999_969_000_000n);
   expect(sums.unpricedCount).toBe(1);
+});
+
+test('sums have refunds below zero, and count them apart', () => {
+  const sums = addUp(addUp(noSums, [paid, refund]), [{ ...refund, priceCents: null }]);
+  expect(sums).toEqual({
+    count: 1,
+    refundCount: 2,
+    valueSat: 15_000n,
+    worths: new Map([['EUR', 990n]]),
+    unpricedCount: 1,
+  });
+});
+
+test.each([
+  ['2026-11-01', '2026-11-30', 'payments-2026-11.csv'],
+  ['2024-02-01', '2024-02-29', 'payments-2024-02.csv'],
+  ['2026-12-01', '2026-12-31', 'payments-2026-12.csv'],
+  ['2026-01-01', '2026-12-31', 'payments-2026.csv'],
+  ['2025-01-01', '2026-12-31', 'payments-from-2025-01-01-to-2026-12-31.csv'],
+  ['2024-02-01', '2024-02-28', 'payments-from-2024-02-01-to-2024-02-28.csv'],
+  ['2026-11-02', undefined, 'payments-from-2026-11-02.csv'],
+  [undefined, '2026-11-30', 'payments-to-2026-11-30.csv'],
+  [undefined, undefined, 'payments.csv'],
+])('the file from %s to %s is %s', (from, to, name) => {
+  expect(accountFileName('paygate', from, to)).toBe(name);
+  expect(accountFileName('koinly', from, to)).toBe(name.replace('payments', 'payments-koinly'));
 });

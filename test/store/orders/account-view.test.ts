@@ -2,13 +2,13 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
+import { parseLinkInput } from '../../../src/domain/order/link-input.ts';
 import type { AccountRow } from '../../../src/domain/payment/account-row.ts';
 import { minuteMs } from '../../../src/lib/time-units.ts';
 import type { Records } from '../../../src/store/open-records.ts';
-import type { AccountFilter } from '../../../src/store/orders/account-view.ts';
-import { createRefundedSatOf } from '../../../src/store/orders/refunded.ts';
+import { type AccountFilter, createAccountView } from '../../../src/store/orders/account-view.ts';
 import { createPaymentView } from '../../../src/store/payments/payment-view.ts';
-import { refunds } from '../../../src/store/schema/order-schema.ts';
+import { orders, refunds } from '../../../src/store/schema/order-schema.ts';
 import { payments } from '../../../src/store/schema/schema.ts';
 import { cleanUp } from '../../support/files.ts';
 import { inEuros, openOrder } from '../../support/order-scene.ts';
@@ -33,7 +33,7 @@ test('a payment has the rate, the lateness and the block of its order', async ()
   const [seen] = await rowsOf(scene.shop);
   expect(seen).toMatchObject({
     state: 'unconfirmed',
-    ...{ height: null, minedAt: null, valueSat: 10_000, storeName: 'Shop', refundedSat: 0 },
+    ...{ height: null, minedAt: null, valueSat: 10_000, storeName: 'Shop' },
     ...{ currency: 'EUR', priceCents: 4_900_000, priceSources: 'a.example b.example' },
     order: { reference: '1007', currency: 'EUR', amountMinor: 1_250, rateCents: 5_000_000 },
   });
@@ -62,31 +62,71 @@ test('a replaced payment is dropped, and counts in no sum', async () => {
   expect(sums).toMatchObject({ count: 1, valueSat: 25_100n });
 });
 
-test('refunds of an order that are done are at its first confirmed payment', async () => {
+test('refunds that are sent are rows of their own, at their time', async () => {
   const scene = await openOrder(inEuros);
   await scene.pay(25_000);
-  await scene.replace(25_100);
-  await scene.mine(2);
+  await scene.pass(minuteMs);
   await scene.pay(9_000);
   await scene.mine(2);
+  const [second, first] = scene.shop.paymentView.list({ limit: 2 });
   const refund = { orderId: 1, address: 'bcrt1q', choice: 'excess', feeSat: 200 } as const;
+  const between = (first?.firstSeenAt ?? 0) + 1;
+  const later = (second?.firstSeenAt ?? 0) + 9 * minuteMs;
   scene.shop.database.orm
     .insert(refunds)
     .values([
-      { ...refund, createdAt: now, amountSat: 5_000, doneAt: now, txid: 'ab' },
-      { ...refund, createdAt: now, amountSat: 3_800, doneAt: now },
+      { ...refund, createdAt: now, amountSat: 5_000, doneAt: between, txid: 'ab' },
+      {
+        ...{ ...refund, createdAt: now, amountSat: 3_800, doneAt: later },
+        ...{ currency: 'EUR', priceCents: 5_000_000 },
+      },
       { ...refund, createdAt: now, amountSat: 100 },
     ])
     .run();
-  expect((await rowsOf(scene.shop)).map((row) => [row.valueSat, row.refundedSat])).toEqual([
-    [9_000, 0],
-    [25_100, 8_800],
-    [25_000, 0],
-  ]);
-  const statements = await statementsOf(() => createRefundedSatOf(scene.shop.database.orm));
-  expect(plansOf(scene.shop.path, statements).flat()).toEqual([
-    'SEARCH refunds USING INDEX refunds_order (order_id=?)',
-  ]);
+  const values = async (filter: AccountFilter = {}) =>
+    (await rowsOf(scene.shop, filter)).map(({ valueSat }) => valueSat);
+  expect(await values()).toEqual([-3_800, 9_000, -5_000, 25_000]);
+  const [newest] = await rowsOf(scene.shop);
+  expect(newest).toMatchObject({
+    ...{ state: 'settled', firstSeenAt: later, currency: 'EUR', priceCents: 5_000_000 },
+    ...{ storeName: 'Shop', address: 'bcrt1q', txid: null, height: null, minedAt: null },
+    order: { currency: 'EUR', amountMinor: 1_250, isLate: false, rateCents: null },
+  });
+  expect(await values({ since: later })).toEqual([-3_800]);
+  expect(await values({ until: later })).toEqual([9_000, -5_000, 25_000]);
+  expect(await values({ since: between, until: between + 1 })).toEqual([-5_000]);
+  expect(await values({ storeId: 2 })).toEqual([]);
+  expect(await values({ storeId: null })).toEqual([]);
+  expect(await values({ states: ['confirmed', 'settled'] })).toHaveLength(4);
+  expect(await values({ states: ['unconfirmed'] })).toEqual([]);
+  expect(await values({ reversedSince: 0 })).toEqual([]);
+  expect(await values({ ids: [1] })).toEqual([-3_800, -5_000, 25_000]);
+  expect(await values({ ids: [] })).toEqual([]);
+  const sums = await scene.shop.accountView.sums({});
+  expect(sums).toMatchObject({ count: 2, refundCount: 2, valueSat: 25_200n });
+  expect(scene.shop.accountView.refunds({})).toHaveLength(2);
+  const statements = await statementsOf(() =>
+    createAccountView({ ...scene.shop, orm: scene.shop.database.orm }),
+  );
+  const ofRefunds = statements.filter((text) => text.includes('from "refunds"'));
+  expect(plansOf(scene.shop.path, ofRefunds).flat().join()).toMatch(
+    /SEARCH refunds USING INDEX refunds_done \(done_at>\? AND done_at<\?\)(?!.*TEMP B-TREE)/,
+  );
+});
+
+test('a row has the texts of its order, and the title of its link', async () => {
+  const scene = await openOrder({ ...inEuros, reference: '1007', description: 'Two cups' });
+  await scene.pay(25_000);
+  const { shop } = scene;
+  const [own] = await rowsOf(shop);
+  expect(own?.order).toMatchObject({ description: 'Two cups', linkTitle: null });
+  await shop.write((tx) => {
+    const link = { ...parseLinkInput({ title: 'Counter' }), publicId: 'lnk_1', storeId: 1 };
+    const { id: linkId } = shop.links.create(tx, now, link);
+    shop.database.orm.update(orders).set({ linkId }).run();
+  });
+  const [ofLink] = await rowsOf(shop);
+  expect(ofLink?.order).toMatchObject({ description: 'Two cups', linkTitle: 'Counter' });
 });
 
 test('a payment whose block left the chain has no block', async () => {

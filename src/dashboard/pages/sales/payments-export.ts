@@ -4,6 +4,7 @@
 import {
   type AccountFormat,
   accountCsv,
+  accountFileName,
   accountFormatNames,
   accountFormats,
   checkSeparator,
@@ -26,7 +27,10 @@ export const paymentsExportPage: Page = {
     const name = queryChoice(request, 'format', accountFormatNames);
     return name === undefined
       ? csvFile(request, confirmationsFile(request))
-      : csvResponse(`payments-${name}.csv`, accountText(request, accountFormats[name]));
+      : csvResponse(
+          accountFileName(name, queryText(request, 'from'), queryText(request, 'to')),
+          accountText(request, accountFormats[name]),
+        );
   },
 };
 

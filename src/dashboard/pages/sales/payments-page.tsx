@@ -4,7 +4,7 @@ import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../../bitcoin/ids.ts';
 import { networks } from '../../../bitcoin/network.ts';
 import { paymentWords, type StateWord } from '../../../domain/order/state-words.ts';
-import { currenciesOf } from '../../../domain/payment/account-formats.ts';
+import { currenciesOf, lastDayOf } from '../../../domain/payment/account-formats.ts';
 import { type AccountSums, addUp, noSums } from '../../../domain/payment/account-row.ts';
 import { minorText } from '../../../domain/payment/currency.ts';
 import { exactBitcoin } from '../../../domain/payment/money.ts';
@@ -91,6 +91,7 @@ function paymentsMarkup(request: PageRequest) {
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
       </ListFilters>
+      <Spans request={request} />
       {isCut ? (
         <p>
           {maxFoundSales.toLocaleString('en')} orders or more match. Search for more of the text.
@@ -125,6 +126,30 @@ function paymentsMarkup(request: PageRequest) {
   );
 }
 
+/** Links to the spans that accounts are made for. */
+function Spans({ request }: { readonly request: PageRequest }) {
+  const today = new Date(request.now);
+  const [year, month] = [today.getUTCFullYear(), today.getUTCMonth()];
+  const firstDay = (at: number) => new Date(Date.UTC(year, at, 1)).toISOString().slice(0, 10);
+  const spans = [
+    ['This month', firstDay(month), lastDayOf(firstDay(month))],
+    ['Last month', firstDay(month - 1), lastDayOf(firstDay(month - 1))],
+    ['This year', firstDay(0), `${year}-12-31`],
+  ] as const;
+  return (
+    <p class="spans">
+      {spans.map(([text, from, to], at) => (
+        <>
+          {at === 0 ? '' : ' · '}
+          <a href={withQuery(request, { from, to, before: undefined, [sumsQuery]: undefined })}>
+            {text}
+          </a>
+        </>
+      ))}
+    </p>
+  );
+}
+
 /** Set to add up more payments than a page counts. */
 const sumsQuery = 'sums';
 
@@ -136,18 +161,19 @@ interface SumsProps {
   readonly isAll: boolean;
 }
 
-/** The sums of the confirmed payments of the list, which are those of its files. */
+/** Confirmed payments of the list, less the refunds of its time: the sums of its files. */
 async function Sums({ request, rows, filter, isAll }: SumsProps) {
-  if (isAll) return <SumText sums={addUp(noSums, rows)} />;
+  const { accountView } = request.parts.records;
+  if (isAll) return <SumText sums={addUp(addUp(noSums, rows), accountView.refunds(filter))} />;
   if (queryText(request, sumsQuery) === undefined) {
     return <a href={withQuery(request, { [sumsQuery]: 1 })}>Add up</a>;
   }
-  return <SumText sums={await request.parts.records.accountView.sums(filter)} />;
+  return <SumText sums={await accountView.sums(filter)} />;
 }
 
 function SumText({ sums }: { readonly sums: AccountSums }) {
-  const { count, valueSat, worths, unpricedCount } = sums;
-  if (count === 0) return null;
+  const { count, refundCount, valueSat, worths, unpricedCount } = sums;
+  if (count + refundCount === 0) return null;
   const texts = [...worths].map(
     ([currency, minor]) => `${formatDecimal(minorText(minor, currency))} ${currency}`,
   );
@@ -155,7 +181,8 @@ function SumText({ sums }: { readonly sums: AccountSums }) {
     worths.size === 0 || unpricedCount === 0 ? '' : `, ${unpricedCount} without value`;
   return (
     <span class="sums">
-      {formatCount(count, 'payment')} confirmed:{' '}
+      {formatCount(count, 'payment')} confirmed
+      {refundCount === 0 ? '' : `, less ${formatCount(refundCount, 'refund')}`}:{' '}
       {[...texts, `${exactBitcoin(valueSat)} BTC`].join(' · ')}
       {without}
     </span>

@@ -294,7 +294,7 @@ async function rateOf({ parts }: PageRequest, { currency }: OrderRow): Promise<n
 }
 
 async function done(request: PageRequest): Promise<ActionResult> {
-  const { refunds, database } = request.parts.records;
+  const { refunds, database, catalog } = request.parts.records;
   const { record } = readOrder(request);
   const { id, publicId, storeId } = record.row;
   await requireRecentPassword(request);
@@ -306,14 +306,21 @@ async function done(request: PageRequest): Promise<ActionResult> {
       throwInvalid('this is the payment of the customer; the refund has another transaction');
     }),
   );
+  const currency = record.row.currency ?? catalog.store(storeId).currency;
+  const priceCents = currency === null ? null : await priceNow(request, currency);
   await database.write((tx) => {
     checkShown(request, id);
-    const { amountSat } = refunds.finish(tx, request.now, id, txid);
+    const sent = { txid, currency, priceCents };
+    const { amountSat } = refunds.finish(tx, request.now, id, sent);
     const detail = { order: publicId, txid, amount_sat: amountSat };
     recordChange(request, tx, 'order.refund-sent', detail, storeId);
   });
   return { to: orderPath(publicId, '?done=refund-sent') };
 }
+
+/** Null without a price: the refund is sent already, and is noted all the same. */
+const priceNow = async ({ parts }: PageRequest, currency: string): Promise<number | null> =>
+  (await parts.prices?.rateCents(currency).catch(() => null)) ?? null;
 
 async function discard(request: PageRequest): Promise<ActionResult> {
   const { refunds, database } = request.parts.records;
