@@ -13,7 +13,6 @@ afterEach(cleanUp);
 /** A wallet that is not ours has it. */
 const theirs = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
 const onMainnet = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
-const txid = 'ab'.repeat(32);
 
 async function open(valueSat: number, changes: object = {}) {
   const till = await openTill({ expires_in: 86_400, ...changes });
@@ -44,6 +43,7 @@ describe('a refund', () => {
     expect(text).toContain('aria-label="QR code to send 4,800 sat"');
     expect(text).toContain(`href="bitcoin:${theirs}?amount=0.000048&amp;message=Refund%201007"`);
     expect((await visitor.get(order)).text).toContain('Refund of 4,800 sat prepared');
+    const txid = app.chain.pay([{ address: theirs, valueSat: 4_800 }]);
     const pastedTxid = `\u200b${txid.slice(0, 32)}\u00ad\u00a0${txid.slice(32)}`;
     const sent = await visitor.submit(page, 'done', { txid: pastedTxid.toUpperCase() });
     expect([sent.status, sent.to]).toEqual([303, `${order}?done=refund-sent`]);
@@ -52,9 +52,13 @@ describe('a refund', () => {
     expect(shown).toContain(`<code class="selectable">${theirs}</code>`);
     expect(shown).toContain('Refunded: <span class="amount">4,800 sat</span>');
     expect(shown).toContain('Refund of 4,800 sat sent');
-    // Nothing is left of the excess.
-    expect(shown).not.toContain(`href="${page}"`);
-    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
+    // Nothing is left of the excess; the price is, because goods come back.
+    expect(shown).toContain(`href="${page}"`);
+    const rest = (await visitor.get(page)).text;
+    expect(rest).not.toContain('What is too much');
+    expect(rest).toContain('All that is confirmed: 25,000 sat');
+    const [refund] = await app.withStore(async ({ refunds }) => refunds.of(1));
+    expect(refund).toMatchObject({ currency: 'EUR', priceCents: 5_000_000 });
     const entries = await app.withStore(async ({ audit }) =>
       audit
         .list(10)
@@ -95,7 +99,7 @@ describe('a refund', () => {
     const discarded = await visitor.submit(page, 'discard');
     expect(discarded.to).toBe(`${order}?done=refund-discarded`);
     expect((await visitor.submit(page, 'discard')).status).toBe(409);
-    expect((await visitor.submit(page, 'done', { txid })).status).toBe(409);
+    expect((await visitor.submit(page, 'done', { txid: 'ab'.repeat(32) })).status).toBe(409);
     expect((await app.withStore(async ({ refunds }) => refunds.of(1))).length).toBe(0);
     expect((await prepare(visitor, page, { choice: 'all' })).status).toBe(303);
     expect((await visitor.get(page)).text).toContain('QR code to send 20,000 sat');
@@ -145,9 +149,10 @@ describe('a refund', () => {
     const visitor = await signedIn(app);
     const page = `/dashboard/orders/${id}/refund`;
     await pay(25_000);
+    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
     await mine(2);
     await pay(10_000);
-    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
+    expect((await visitor.get(page)).text).not.toContain('What is too much');
     await mine(2);
     expect((await visitor.get(page)).text).toContain('What is too much: 10,000 sat');
     app.world.jumpWallClock(6 * minuteMs);
@@ -166,6 +171,7 @@ describe('a refund', () => {
     expect(text).toContain('Do not send it');
     expect(text).not.toContain('QR code to send');
     // It may be sent already.
+    const txid = app.chain.pay([{ address: theirs, valueSat: 5_000 }]);
     expect((await visitor.submit(page, 'done', { txid })).status).toBe(303);
   });
 
@@ -231,6 +237,56 @@ describe('a refund', () => {
     expect((await visitor.get(page)).text).toContain('QR code to send 15,000 sat');
   });
 
+  test('of an order that was paid exactly is offered: goods come back', async () => {
+    const { visitor, order, page } = await open(25_000);
+    expect((await visitor.get(order)).text).toContain(`href="${page}"`);
+    const form = (await visitor.get(page)).text;
+    expect(form).not.toContain('What is too much');
+    expect(form).toContain('All that is confirmed: 25,000 sat');
+  });
+
+  test('is sent by a transaction that pays it, as the servers have it', async () => {
+    const { app, visitor, page, address } = await open(30_000);
+    await prepare(visitor, page);
+    const refused = async (txid: string) => {
+      const { status, text } = await visitor.submit(page, 'done', { txid });
+      const [, fault = ''] = /<p id="fault-txid" class="fault">([^<]*)</.exec(text) ?? [];
+      return [status, fault];
+    };
+    const { chain } = app;
+    expect(await refused('ff'.repeat(32))).toEqual([
+      ...[400, 'Our servers have not seen it yet; compare it, or try again in some minutes.'],
+    ]);
+    expect(await refused(chain.pay([{ address: theirs, valueSat: 4_999 }]))).toEqual([
+      ...[400, 'It pays 4,999 sat to this address; the refund has 5,000 sat.'],
+    ]);
+    const own = await refused(chain.pay([{ address, valueSat: 7_000 }]));
+    expect(own[1]).toContain('It does not pay the address of the customer.');
+    expect(own[1]).toContain(`This transaction pays 7,000 sat to ${address}, an address of yours.`);
+    const other = 'bcrt1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qzf4jry';
+    const foreign = await refused(chain.pay([{ address: other, valueSat: 5_000 }]));
+    expect(foreign[1]).toContain(`pays no address of yours, but`);
+    expect(foreign[1]).toContain(`5,000 sat to ${other}`);
+    expect((await app.withStore(async ({ refunds }) => refunds.of(1)))[0]?.txid).toBeNull();
+    app.server.pause();
+    app.server.disconnectAll();
+    await app.settle();
+    expect(await refused('ff'.repeat(32))).toEqual([
+      ...[503, 'It cannot be checked: No Electrum server answers now; ask again in a moment.'],
+    ]);
+  });
+
+  test('of as much or more than was prepared is noted', async () => {
+    const { app, visitor, page } = await open(30_000);
+    await prepare(visitor, page);
+    const two = [
+      { address: theirs, valueSat: 2_500 },
+      { address: theirs, valueSat: 2_600 },
+    ];
+    const txid = app.chain.pay(two);
+    expect((await visitor.submit(page, 'done', { txid })).status).toBe(303);
+  });
+
   test('is not noted as sent by a page of another one', async () => {
     const { app, visitor, page } = await open(30_000);
     await prepare(visitor, page);
@@ -241,6 +297,7 @@ describe('a refund', () => {
     await visitor.get('/dashboard/stores');
     const send = (fields: object) =>
       visitor.post(page, String(new URLSearchParams({ token: visitor.formToken, ...fields })));
+    const txid = app.chain.pay([{ address: theirs, valueSat: 5_000 }]);
     const sent = await send({ do: 'done', txid, before });
     expect([sent.status, sent.text.includes('Another refund')]).toEqual([409, true]);
     expect((await send({ do: 'discard', before })).status).toBe(409);

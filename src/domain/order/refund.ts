@@ -38,9 +38,8 @@ export function refundableOf(
   const before = sumOf(refunds);
   const allSat = Math.max(0, confirmedSat - before);
   const excessSat = Math.max(0, confirmedExcessSat - before);
-  const offeredSat =
-    status === 'paid' ? excessSat : status === 'expired' || status === 'canceled' ? allSat : 0;
-  return offeredSat < minOrderSat ? undefined : { excessSat, allSat };
+  const mayReceiveMore = status === 'open' || status === 'processing';
+  return mayReceiveMore || allSat < minOrderSat ? undefined : { excessSat, allSat };
 }
 
 /**

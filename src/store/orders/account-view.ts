@@ -27,7 +27,7 @@ interface Parts {
 type OfPayment = ReadonlyMap<string, AccountOrder>;
 
 export function createAccountView({ orm, paymentView, orderView, headers }: Parts) {
-  const statements = prepare(orm);
+  const refundRows = createRefundRows(orm);
 
   const entries = (filter: AccountFilter) =>
     pagesOf<PaymentEntry>((place) => paymentView.page({ ...filter, ...place }));
@@ -59,29 +59,6 @@ export function createAccountView({ orm, paymentView, orderView, headers }: Part
     };
   }
 
-  function refundRows(filter: AccountFilter): AccountRow[] {
-    const { ids, storeId, states, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
-    const isOfSent = states?.some((state) => isBooked({ state })) ?? true;
-    if (!isOfSent || filter.reversedSince !== undefined) return [];
-    const named = ids && new Set(ids);
-    const isNamed = (addressId: number) =>
-      named === undefined ||
-      statements.paymentsOf.all({ addressId }).some(({ id }) => named.has(id));
-    return statements.refunds
-      .all({ since, until })
-      .filter((row) => (storeId === undefined || row.storeId === storeId) && isNamed(row.addressId))
-      .map(({ doneAt, amountSat, order, linkTitle, ...row }) => ({
-        ...row,
-        state: 'settled',
-        valueSat: -amountSat,
-        firstSeenAt: doneAt ?? 0,
-        priceSources: null,
-        height: null,
-        minedAt: null,
-        order: { ...order, linkTitle, rateCents: null, isLate: false },
-      }));
-  }
-
   return {
     /**
      * All payments of a filter and the refunds of their time, the newest first. Each page is a turn
@@ -111,6 +88,32 @@ export function createAccountView({ orm, paymentView, orderView, headers }: Part
       for await (const page of entries(filter)) sums = addUp(sums, page);
       return sums;
     },
+  };
+}
+
+function createRefundRows(orm: Orm) {
+  const statements = prepare(orm);
+  return (filter: AccountFilter): AccountRow[] => {
+    const { ids, storeId, states, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+    const isOfSent = states?.some((state) => isBooked({ state })) ?? true;
+    if (!isOfSent || filter.reversedSince !== undefined) return [];
+    const named = ids && new Set(ids);
+    const isNamed = (addressId: number) =>
+      named === undefined ||
+      statements.paymentsOf.all({ addressId }).some(({ id }) => named.has(id));
+    return statements.refunds
+      .all({ since, until })
+      .filter((row) => (storeId === undefined || row.storeId === storeId) && isNamed(row.addressId))
+      .map(({ doneAt, amountSat, order, linkTitle, ...row }) => ({
+        ...row,
+        state: 'settled',
+        valueSat: -amountSat,
+        firstSeenAt: doneAt ?? 0,
+        priceSources: null,
+        height: null,
+        minedAt: null,
+        order: { ...order, linkTitle, rateCents: null, isLate: false },
+      }));
   };
 }
 

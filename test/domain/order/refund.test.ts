@@ -17,14 +17,26 @@ const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n } as const;
 describe('what is left', () => {
   test.each([
     ['paid with an excess', sums, [], { excessSat: 5_000, allSat: 30_000 }],
-    ['paid exactly', { ...sums, confirmedExcessSat: 0 }, [], undefined],
-    ['paid, with an excess of dust', { ...sums, confirmedExcessSat: 545 }, [], undefined],
+    ['paid exactly', { ...sums, confirmedExcessSat: 0 }, [], { excessSat: 0, allSat: 30_000 }],
+    ['dust', { ...sums, confirmedSat: 545, confirmedExcessSat: 0 }, [], undefined],
+    [
+      'as little as is relayed',
+      { ...sums, confirmedSat: 546, confirmedExcessSat: 0 },
+      [],
+      { excessSat: 0, allSat: 546 },
+    ],
     ['processing', { ...sums, status: 'processing' }, [], undefined],
     ['open', { ...sums, status: 'open' }, [], undefined],
     ['expired', { ...sums, status: 'expired' }, [], { excessSat: 5_000, allSat: 30_000 }],
     ['canceled', { ...sums, status: 'canceled' }, [], { excessSat: 5_000, allSat: 30_000 }],
     ['canceled, unconfirmed', { ...sums, status: 'canceled', confirmedSat: 0 }, [], undefined],
-    ['refunded', sums, [{ amountSat: 4_800, feeSat: 200 }], undefined],
+    [
+      'paid, and its excess refunded',
+      sums,
+      [{ amountSat: 4_800, feeSat: 200 }],
+      { excessSat: 0, allSat: 25_000 },
+    ],
+    ['refunded', sums, [{ amountSat: 29_500, feeSat: 500 }], undefined],
     [
       'refunded in part',
       { ...sums, status: 'canceled' },

@@ -2,7 +2,9 @@
 // paygate has no keys and sends nothing.
 
 import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
+import type { Txid } from '../../../bitcoin/ids.ts';
 import { networks } from '../../../bitcoin/network.ts';
+import { valuePaidTo } from '../../../bitcoin/transaction.ts';
 import type { Standing } from '../../../domain/order/order.ts';
 import {
   isStillCovered,
@@ -44,6 +46,7 @@ import {
   priceText,
   readOrder,
 } from './order-parts.ts';
+import { paidText } from './search-answer.tsx';
 
 const labels = {
   address: 'Address of the customer',
@@ -77,8 +80,8 @@ export const refundPage: Page = {
           />
         ) : refundable === undefined ? (
           <p class="empty">
-            Nothing can be refunded: a refund needs an excess, or an order that has ended with
-            confirmed money.
+            Nothing can be refunded: a refund needs confirmed money, and an order that is paid or
+            has ended.
           </p>
         ) : (
           <Prepare {...props} refundable={refundable} />
@@ -306,6 +309,7 @@ async function done(request: PageRequest): Promise<ActionResult> {
       throwInvalid('this is the payment of the customer; the refund has another transaction');
     }),
   );
+  await checkSent(request, id, txid as Txid);
   const currency = record.row.currency ?? catalog.store(storeId).currency;
   const priceCents = currency === null ? null : await priceNow(request, currency);
   await database.write((tx) => {
@@ -316,6 +320,34 @@ async function done(request: PageRequest): Promise<ActionResult> {
     recordChange(request, tx, 'order.refund-sent', detail, storeId);
   });
   return { to: orderPath(publicId, '?done=refund-sent') };
+}
+
+/**
+ * A transaction that pays the refund, as a server has it.
+ * @throws PaygateError at the field, saying what it is instead
+ */
+async function checkSent(request: PageRequest, orderId: number, txid: Txid): Promise<void> {
+  const { reader, records } = request.parts;
+  const refund = records.refunds.pendingOf(orderId);
+  if (refund === undefined) return;
+  const refuse = (text: string) => {
+    throw fieldError('invalid', 'txid', text, labels.txid);
+  };
+  const found = await reader.find(txid).catch((error: unknown) => {
+    if (!(error instanceof PaygateError)) throw error;
+    const text = `it cannot be checked: ${error.message}`;
+    throw fieldError('unavailable', 'txid', text, labels.txid);
+  });
+  if (found === undefined) {
+    refuse('our servers have not seen it yet; compare it, or try again in some minutes');
+    return;
+  }
+  const script = addressToScript(refund.address, networks[records.network]);
+  const paidSat = valuePaidTo(found, script);
+  if (paidSat >= refund.amountSat) return;
+  const due = `the refund has ${formatSat(refund.amountSat)}`;
+  if (paidSat > 0) refuse(`it pays ${formatSat(paidSat)} to this address; ${due}`);
+  refuse(`it does not pay the address of the customer. ${paidText(request, found)}`);
 }
 
 /** Null without a price: the refund is sent already, and is noted all the same. */
