@@ -137,9 +137,9 @@ test('S-162 a webhook is made by hand with the events of its platform, shows its
   const shown = (await visitor.get(path)).text;
   expect(shown).not.toContain(secret);
   expect(shown).not.toContain('veiled');
-  await visitor.submit(`${plugin}/fossbilling`, 'add-webhook', { url });
+  await visitor.submit(`${plugin}/medusa`, 'add-webhook', { url });
   const [, second] = await rows();
-  expect(second?.events).toBe('');
+  expect(second?.events).toBe('InvoiceProcessing,InvoiceSettled,InvoiceExpired,InvoiceInvalid');
   for (const webhook of [second?.publicId ?? '', second?.publicId ?? '', 'x']) {
     expect((await visitor.submit(path, 'delete-webhook', { webhook })).status).toBe(303);
   }

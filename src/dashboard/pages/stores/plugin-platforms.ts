@@ -164,6 +164,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
     store: 'Store id',
     secret: 'IPN webhook secret key',
     webhook: 'the IPN URL that FOSSBilling shows at the gateway',
+    // It credits again if any other event comes between two of these.
+    events: ['InvoiceSettled'],
     steps: ['Choose *Payment method* BTC, and save.'],
   },
   zapier: {
