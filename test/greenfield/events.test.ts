@@ -2,94 +2,28 @@
 // which order, and that each body says no more than the invoice does. The titles begin with the
 // number of the case.
 
-import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { closeApps } from '../support/app.ts';
-import { cleanUp, whenOver } from '../support/files.ts';
-import { type GreenfieldApp, openGreenfield } from '../support/greenfield.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { cleanUp } from '../support/files.ts';
+import { openGreenfield } from '../support/greenfield.ts';
+import {
+  addHook,
+  allowPlugin,
+  type Event,
+  openHooked,
+  secret,
+  webhooks,
+} from '../support/greenfield-hook.ts';
 
 afterEach(closeApps);
 afterEach(cleanUp);
-
-const webhooks = '/stores/{s}/webhooks';
-const secret = 'a secret of the plugin';
-
-/** Opens "Connect a plugin" for the key of an app, or shuts it. */
-const plugin = ({ app, key }: GreenfieldApp, until: number) =>
-  app.withStore(({ keys, database }) =>
-    database.write((tx) => {
-      const id = keys.find(key, app.world.now())?.id ?? 0;
-      keys.allowPlugin(tx, app.world.now(), id, until);
-    }),
-  );
-
-// biome-ignore lint/suspicious/noExplicitAny: a test reads any field of an event.
-type Event = any;
-
-interface Hook {
-  readonly id: string;
-  readonly receiver: Receiver;
-  /** Bodies in the order in which they arrived; signatures are checked. */
-  events(): Event[];
-  types(): string[];
-}
-
-/** The answer of a receiver to each event. */
-type Answer = (event: Event) => number;
-
-async function addHook(
-  greenfield: GreenfieldApp,
-  fields: object = {},
-  answer: Answer = () => 200,
-): Promise<Hook> {
-  const receiver = await startReceiver({
-    answer: ({ body }) => ({ status: answer(JSON.parse(body ?? '')) }),
-  });
-  whenOver(() => receiver.close());
-  const { app } = greenfield;
-  await plugin(greenfield, app.world.now() + 60_000);
-  const url = `${receiver.origin}/hook?a=b|c`;
-  const made = await greenfield.ask('POST', webhooks, { url, secret, ...fields });
-  if (made.status !== 200) throw new Error(JSON.stringify(made.body));
-  await plugin(greenfield, 0);
-  const events = () =>
-    receiver.requests.map(({ body, headers }) => {
-      const digest = createHmac('sha256', secret)
-        .update(body ?? '')
-        .digest('hex');
-      expect(headers['btcpay-sig']).toBe(`sha256=${digest}`);
-      expect(headers['content-type']).toBe('application/json');
-      return JSON.parse(body ?? '');
-    });
-  return {
-    ...{ id: made.body.id, receiver, events },
-    types: () => events().map(({ type }) => type.replace('Invoice', '')),
-  };
-}
-
-async function opened(fields?: object, answer?: Answer) {
-  const greenfield = await openGreenfield();
-  const hook = await addHook(greenfield, fields, answer);
-  const settle = () => greenfield.app.settle();
-  const pay = async (id: string, valueSat: number) => {
-    const txid = greenfield.app.pay(await greenfield.addressOf(id), valueSat);
-    await settle();
-    return txid;
-  };
-  const mine = async (blocks = 2) => {
-    greenfield.app.chain.mine(blocks);
-    await settle();
-  };
-  return { ...greenfield, greenfield, hook, settle, pay, mine };
-}
 
 const sale = { amount: '20.00', currency: 'EUR', metadata: { orderId: '7', n: 1 } };
 
 describe('a webhook', () => {
   test('15: is answered with the secret that was sent, and read without it', async () => {
     const greenfield = await openGreenfield();
-    await plugin(greenfield, greenfield.app.world.now() + 60_000);
+    await allowPlugin(greenfield, greenfield.app.world.now() + 60_000);
     const url = 'http://127.0.0.1:9/index.php?route=x|y&a=b&c';
     const body = { url, secret, authorizedEvents: { everything: true } };
     const { body: made } = await greenfield.ask('POST', webhooks, body);
@@ -120,7 +54,7 @@ describe('a webhook', () => {
 
   test('16: by its URL alone asks for everything, and goes', async () => {
     const greenfield = await openGreenfield();
-    await plugin(greenfield, greenfield.app.world.now() + 60_000);
+    await allowPlugin(greenfield, greenfield.app.world.now() + 60_000);
     const url = 'http://127.0.0.1:9/';
     const { body } = await greenfield.ask('POST', webhooks, { url, secret: null });
     expect(body).toMatchObject({ enabled: true, authorizedEvents: { everything: true } });
@@ -149,7 +83,7 @@ describe('a webhook', () => {
 
   test('replaces the one of the same URL and events, whose secret the shop has forgotten', async () => {
     const greenfield = await openGreenfield();
-    await plugin(greenfield, greenfield.app.world.now() + 60_000);
+    await allowPlugin(greenfield, greenfield.app.world.now() + 60_000);
     const url = 'http://127.0.0.1:9/';
     const settled = { everything: false, specificEvents: ['InvoiceSettled'] };
     const add = async (more: object = {}) =>
@@ -165,7 +99,7 @@ describe('a webhook', () => {
   });
 
   test('17: is refused outside of the window, with the place where to open it', async () => {
-    const { ask, hook } = await opened();
+    const { ask, hook } = await openHooked();
     for (const [method, path, body] of [
       ['POST', webhooks, { url: 'https://shop.example/' }],
       ['PUT', `${webhooks}/${hook.id}`, { url: 'https://shop.example/' }],
@@ -186,7 +120,7 @@ describe('a webhook', () => {
 describe('the events of an invoice', () => {
   test('18: paid in full are in order, signed, and never ahead of the invoice', async () => {
     const statuses: string[] = [];
-    const app = await opened({}, ({ type }) => {
+    const app = await openHooked({}, ({ type }) => {
       statuses.push(type);
       return 200;
     });
@@ -228,7 +162,7 @@ describe('the events of an invoice', () => {
   });
 
   test('18: settled at once have their processing before', async () => {
-    const { hook, invoice, addressOf, app, mine } = await opened();
+    const { hook, invoice, addressOf, app, mine } = await openHooked();
     const { id } = await invoice(sale);
     app.pay(await addressOf(id), 40_000);
     await mine();
@@ -239,8 +173,9 @@ describe('the events of an invoice', () => {
 
   test('19: wait for each other, and another webhook does not wait for them', async () => {
     let isDown = true;
-    const { hook, invoice, pay, mine, greenfield, app, settle } = await opened({}, ({ type }) =>
-      isDown && type === 'InvoiceProcessing' ? 500 : 200,
+    const { hook, invoice, pay, mine, greenfield, app, settle } = await openHooked(
+      {},
+      ({ type }) => (isDown && type === 'InvoiceProcessing' ? 500 : 200),
     );
     const second = await addHook(greenfield, {
       authorizedEvents: {
@@ -280,7 +215,7 @@ describe('the events of an invoice', () => {
   });
 
   test('20: in two parts settle together', async () => {
-    const { hook, ask, invoice, invoiceOf, pay, mine } = await opened();
+    const { hook, ask, invoice, invoiceOf, pay, mine } = await openHooked();
     const { id } = await invoice(sale);
     await pay(id, 24_000);
     expect(await invoiceOf(id)).toMatchObject({ status: 'New', additionalStatus: 'PaidPartial' });
@@ -299,7 +234,7 @@ describe('the events of an invoice', () => {
   });
 
   test('21: over the amount say so, and nothing after they are settled', async () => {
-    const { hook, ask, invoice, invoiceOf, pay, mine } = await opened();
+    const { hook, ask, invoice, invoiceOf, pay, mine } = await openHooked();
     const { id } = await invoice(sale);
     await pay(id, 41_600);
     expect(await invoiceOf(id)).toMatchObject({
@@ -321,7 +256,7 @@ describe('the events of an invoice', () => {
   });
 
   test('22: late and enough are none of a late payment until they are settled', async () => {
-    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await opened();
+    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await openHooked();
     const { id } = await invoice(sale);
     await app.world.advance(3_700_000);
     await settle();
@@ -339,7 +274,7 @@ describe('the events of an invoice', () => {
   });
 
   test('23: late and not enough are after the expiry', async () => {
-    const { app, hook, invoice, invoiceOf, pay, settle } = await opened();
+    const { app, hook, invoice, invoiceOf, pay, settle } = await openHooked();
     const { id } = await invoice(sale);
     await pay(id, 20_000);
     await app.world.advance(3_700_000);
@@ -356,7 +291,7 @@ describe('the events of an invoice', () => {
   });
 
   test('24: whose block leaves the chain process again, and are settled again', async () => {
-    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await opened();
+    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await openHooked();
     const { id } = await invoice(sale);
     await pay(id, 40_000);
     await mine();
@@ -369,7 +304,7 @@ describe('the events of an invoice', () => {
   });
 
   test('24: that are spent twice are invalid, and may be paid again', async () => {
-    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await opened();
+    const { app, hook, invoice, invoiceOf, pay, mine, settle } = await openHooked();
     const { id } = await invoice(sale);
     await pay(id, 40_000);
     await mine();
@@ -395,7 +330,7 @@ describe('the events of an invoice', () => {
 
   test('24: taken back before they left are not sent', async () => {
     let isDown = true;
-    const { app, hook, invoice, pay, mine, settle } = await opened({}, ({ type }) =>
+    const { app, hook, invoice, pay, mine, settle } = await openHooked({}, ({ type }) =>
       isDown && type === 'InvoiceProcessing' ? 500 : 200,
     );
     const { id } = await invoice(sale);
@@ -418,7 +353,7 @@ describe('the events of an invoice', () => {
   });
 
   test('25: canceled are marked as such', async () => {
-    const { ask, hook, invoice, pay, settle } = await opened();
+    const { ask, hook, invoice, pay, settle } = await openHooked();
     const { id } = await invoice(sale);
     await ask('POST', `/invoices/${id}/status`, { status: 'Invalid' });
     await settle();
@@ -428,7 +363,7 @@ describe('the events of an invoice', () => {
   });
 
   test('of an order that was made otherwise are sent as well', async () => {
-    const { app, hook, pay } = await opened();
+    const { app, hook, pay } = await openHooked();
     const order = await app.order({ amount_sat: 40_000 });
     await pay(order.id, 40_000);
     expect(hook.types()).toEqual(['Created', 'ReceivedPayment', 'Processing']);
@@ -438,7 +373,7 @@ describe('the events of an invoice', () => {
   });
 
   test('13: carry the metadata of now', async () => {
-    const { ask, hook, invoice, pay } = await opened();
+    const { ask, hook, invoice, pay } = await openHooked();
     const { id } = await invoice(sale);
     const metadata = { medusa_payment_session_id: 'x' };
     await ask('PUT', `/invoices/${id}`, { metadata });
