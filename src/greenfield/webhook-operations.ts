@@ -25,7 +25,9 @@ const body = z.object({
   url: z.string().max(2_048),
   secret: z.string().max(255).optional().describe('Made here by default; kept by a change'),
   enabled: z.boolean().optional(),
-  automaticRedelivery: z.boolean().optional().describe('Ignored: paygate always sends again'),
+  automaticRedelivery: z
+    .literal(true, 'paygate always sends again: send true, or leave it out')
+    .optional(),
   authorizedEvents: authorizedEvents.optional().describe('All by default'),
 });
 
@@ -56,13 +58,8 @@ interface Asked {
 }
 
 /** @throws PaygateError not_found */
-function webhookOf(options: RouteOptions, { key, context }: Asked): WebhookRow {
-  const id = context.req.param('webhookId');
-  const all = options.records.webhookRecords.list(storeOf(options, key).id);
-  const row = all.find(({ publicId }) => publicId === id);
-  if (row !== undefined) return row;
-  throw new PaygateError('not_found', 'There is no such webhook in this store');
-}
+const webhookOf = (options: RouteOptions, { key, context }: Asked): WebhookRow =>
+  options.records.webhookRecords.of(storeOf(options, key).id, context.req.param('webhookId') ?? '');
 
 /** @throws BodyProblems */
 function fieldsOf(options: RouteOptions, key: Key, given: z.infer<typeof body>) {

@@ -289,13 +289,13 @@ const refusalFindings = (channel: ChannelStatus, now: number): Finding[] =>
       // An unreachable host has its own finding, `shop-unreachable`.
       return isLong && !channel.dispatcher.isDown(url);
     })
-    .map(({ storeId, name, since, attempts, reason }) => ({
+    .map(({ storeId, webhookId, name, since, attempts, reason }) => ({
       code: 'shop-refuses',
-      ...marksOf(channel, `store ${storeId}`),
+      ...marksOf(channel, ['store', storeId, webhookId ?? []].flat().join(' ')),
       storeId,
       since,
       fact:
-        `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} ${channel.noun} attempts ` +
+        `store ${storeId} ${JSON.stringify(name)}: its ${webhookId === null ? 'shop' : `webhook ${webhookId}`} has received none of the last ${attempts} ${channel.noun} attempts ` +
         `since ${formatTime(since)} (${reason})`,
       hint:
         `; repair the shop, verify it with a test ${channel.noun}, then resend what waits: ` +

@@ -3,8 +3,9 @@
 // number of the case.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { closeApps } from '../support/app.ts';
-import { cleanUp } from '../support/files.ts';
+import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
+import { closeApps, loseByRestore, untilReady } from '../support/app.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
 import { openGreenfield } from '../support/greenfield.ts';
 import {
   addHook,
@@ -14,6 +15,7 @@ import {
   secret,
   webhooks,
 } from '../support/greenfield-hook.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -79,6 +81,10 @@ describe('a webhook', () => {
       });
     }
     expect((await greenfield.ask('POST', webhooks, {})).body).toMatchObject([{ path: 'url' }]);
+    const once = { url, automaticRedelivery: false };
+    expect(await greenfield.ask('POST', webhooks, once)).toMatchObject({
+      ...{ status: 422, body: [{ path: 'automaticRedelivery', message: /always sends again/ }] },
+    });
   });
 
   test('replaces the one of the same URL and events, whose secret the shop has forgotten', async () => {
@@ -379,5 +385,63 @@ describe('the events of an invoice', () => {
     await ask('PUT', `/invoices/${id}`, { metadata });
     await pay(id, 40_000);
     expect(hook.events().at(-1)).toMatchObject({ type: 'InvoiceProcessing', metadata });
+  });
+});
+
+describe('a webhook on its way', () => {
+  test('whose host is down is probed, delays no other, and hears all in order', async () => {
+    const { app, hook, greenfield, invoice, pay, mine, settle } = await openHooked();
+    const other = await addHook(greenfield);
+    const { port } = hook.receiver;
+    await hook.receiver.close();
+    const ids: string[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const metadata = { orderId: String(count) };
+      const { id } = await invoice({ ...sale, metadata });
+      ids.push(id);
+      await pay(id, 40_000);
+      await app.world.advance(minuteMs);
+    }
+    await mine();
+    const { warnings } = app.running.health();
+    expect(warnings.join()).toContain(`127.0.0.1:${port} cannot be reached`);
+    const all = ['Created', 'ReceivedPayment', 'Processing', 'PaymentSettled', 'Settled'];
+    const typesAt = (events: readonly Event[], id: string) =>
+      events
+        .filter(({ invoiceId }) => invoiceId === id)
+        .map(({ type }) => type.replace('Invoice', ''));
+    for (const id of ids) expect(typesAt(other.events(), id)).toEqual(all);
+    const back = await startReceiver({ port });
+    whenOver(() => back.close());
+    for (let turns = 0; turns < 3; turns += 1) {
+      await app.world.advance(hourMs);
+      await settle();
+    }
+    const heard = back.requests.map(({ body }) => JSON.parse(body ?? ''));
+    for (const id of ids) expect(typesAt(heard, id)).toEqual(all);
+    expect(app.running.health().warnings.join()).not.toContain('cannot be reached');
+  });
+
+  test('sends again what a restored copy has not, and settles once more', async () => {
+    const { app, hook, invoice, invoiceOf, pay, mine } = await openHooked();
+    const { id } = await invoice(sale);
+    await app.settle();
+    await loseByRestore(app, async () => {
+      await pay(id, 40_000);
+      await mine();
+    });
+    const lost = hook.events().slice(1);
+    await app.start();
+    await untilReady(app);
+    await mine(1);
+    const again = hook.events().slice(1 + lost.length);
+    const typesOf = (events: readonly Event[]) => events.map(({ type }) => type);
+    expect(typesOf(again)).toEqual(typesOf(lost));
+    expect(await invoiceOf(id)).toMatchObject({ status: 'Settled', additionalStatus: 'None' });
+    // A payment is the same one. The versions of the order went on, so its states are new.
+    const isSame = again.map(
+      ({ originalDeliveryId }, at) => originalDeliveryId === lost[at].originalDeliveryId,
+    );
+    expect(isSame).toEqual([true, false, true, false]);
   });
 });

@@ -81,10 +81,10 @@ function showCommand(): Command {
     .argument('<id>', 'of the event, such as evt_…')
     .option('--secrets', 'show the webhook URL as it is')
     .action((id: string, given: SecretsOption) =>
-      withStore(given, async ({ webhooks, catalog }) => {
+      withStore(given, async ({ webhooks }) => {
         const row = webhooks.event(id);
         const attempts = webhooks.attempts(row.id);
-        const url = text.shownUrl(catalog.store(row.storeId).webhookUrl, given.secrets ?? false);
+        const url = text.shownUrl(row.url, given.secrets ?? false);
         const body = JSON.parse(row.body) as unknown;
         const answer = { ...text.describe(row), url, body, log: attempts.map(describeAttempt) };
         print(given, answer, () => text.renderEvent(row, url, attempts));

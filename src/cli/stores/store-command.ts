@@ -67,6 +67,7 @@ export function storeCommand(): Command {
     .addCommand(storeRecheckCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())
+    .addCommand(removeWebhookCommand())
     .addCommand(removeCommand())
     .addCommand(restoreCommand());
 }
@@ -178,6 +179,12 @@ function detail(records: Records, row: StoreRow) {
     rbf_parameter: !row.omitRbf,
     webhook_url: row.webhookUrl,
     webhook_events: row.webhookEvents.split(','),
+    plugin_webhooks: records.webhookRecords.list(row.id).map((each) => ({
+      id: each.publicId,
+      url: each.url,
+      events: each.events.split(',').filter(Boolean),
+      enabled: each.isEnabled,
+    })),
     late: row.latePolicy,
     order_expires: row.orderSeconds,
     quote_seconds: row.quoteSeconds,
@@ -306,6 +313,10 @@ function showCommand(): Command {
             ...(row.webhookUrl === null
               ? []
               : [['webhook', `${row.webhookUrl} (${row.webhookEvents})`]]),
+            ...answer.plugin_webhooks.map(({ id: webhook, url, events }) => [
+              `webhook ${webhook}`,
+              `${url} (${events.join() || 'all events'})`,
+            ]),
             ['confirmations', showPolicy(row)],
             ['wallet', showWallet(answer)],
             ['orders', showOrderTerms(row)],
@@ -354,6 +365,27 @@ function rotateSecretCommand(): Command {
           answer,
           () => `${fresh}\nThe old secret also signs until ${formatTime(until)}.`,
         );
+      }),
+    );
+}
+
+function removeWebhookCommand(): Command {
+  return fileCommand(
+    'remove-webhook',
+    'remove a webhook that a plugin added; its shop hears no more',
+  )
+    .argument('<id>', 'of the store', rowId)
+    .argument('<webhook>', 'of the webhook, as `store show` lists it')
+    .action((id: number, publicId: string, given: FileOptions) =>
+      withStore(given, async (records) => {
+        const { webhookRecords } = records;
+        await records.database.write((tx) => {
+          const webhook = webhookRecords.of(id, publicId);
+          webhookRecords.remove(tx, world.now(), webhook.id);
+          const detail = { webhook: publicId, url: redactUrl(webhook.url ?? '') };
+          recordChange(records, tx, 'webhook.remove', detail, id);
+        });
+        print(given, { removed: publicId }, () => `Webhook ${publicId} is removed.`);
       }),
     );
 }

@@ -93,6 +93,10 @@ const prepareEntry = (orm: Orm) =>
     orm
       .select({
         ...eventColumns,
+        /** As its webhook has it now; null without one. */
+        url: sql<
+          string | null
+        >`(select w.url from webhooks w where w.id = ${deliveries.webhookId})`,
         outcome: ofLastAttempt<string>('outcome'),
         reason: ofLastAttempt<string>('reason'),
       })

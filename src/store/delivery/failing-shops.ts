@@ -13,6 +13,8 @@ export interface FailingShop {
   readonly storeId: number;
   readonly name: string;
   readonly url: string;
+  /** The id of a plugin's webhook; null for the URLs of the store. */
+  readonly webhookId: string | null;
   readonly since: number;
   readonly attempts: number;
   readonly reason: string;
@@ -61,6 +63,10 @@ function prepare(orm: Orm, { channel, url, isReceiving, receivers, receiverId }:
           storeId: sql<number>`stores.id`,
           name: sql<string>`stores.name`,
           url,
+          webhookId:
+            channel === 'callback'
+              ? sql<null>`null`
+              : sql<string | null>`iif(webhooks.format = 'btcpay', webhooks.public_id, null)`,
           streak: sql<string>`${sql.raw(column)}`,
         })
         .from(receivers)

@@ -24,6 +24,12 @@ export function createWebhookRecords(orm: Orm) {
     orm.update(webhooks).set(values).where(eq(webhooks.id, id)).returning().get();
   return {
     list,
+    /** One of a store, by the id that plugins know. @throws PaygateError not_found */
+    of(storeId: number, publicId: string): WebhookRow {
+      const row = list(storeId).find((each) => each.publicId === publicId);
+      if (row !== undefined) return row;
+      throw new PaygateError('not_found', `store ${storeId} has no webhook ${publicId}`);
+    },
     /**
      * Replaces one of the same URL and events: a shop that is connected again knows the newest
      * secret alone, and refuses the others.

@@ -95,7 +95,10 @@ const ResendFailed = ({ request }: { readonly request: PageRequest }) => (
   <>
     {request.parts.records.catalog
       .stores()
-      .filter(({ webhookUrl }) => webhookUrl !== null)
+      .filter(
+        ({ id, webhookUrl }) =>
+          webhookUrl !== null || request.parts.records.webhookRecords.list(id).length > 0,
+      )
       .map(({ id, name }) => (
         <Form request={request} action="resend-failed" button={`Resend failed events of ${name}`}>
           <input type="hidden" name="store" value={id} />
@@ -117,7 +120,7 @@ async function resendFailed(request: PageRequest): Promise<ActionResult> {
 function eventMarkup(request: PageRequest) {
   const { webhooks, catalog } = request.parts.records;
   const row = webhooks.event(idIn(request));
-  const { webhookUrl, name } = catalog.store(row.storeId);
+  const { name } = catalog.store(row.storeId);
   return (
     <DeliveryPage
       request={request}
@@ -125,9 +128,7 @@ function eventMarkup(request: PageRequest) {
       row={row}
       shown={deliveryState(row)}
       isSent={row.state === 'owed'}
-      facts={[
-        ['Request', webhookUrl === null ? 'none' : <code>POST {redactUrl(webhookUrl)}</code>],
-      ]}
+      facts={[['Request', row.url === null ? 'none' : <code>POST {redactUrl(row.url)}</code>]]}
       store={name}
       eventId={row.publicId}
       attempts={webhooks.attempts(row.id)}
