@@ -1,5 +1,6 @@
 // Invoices: orders, as plugins make, read and change them.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { operation } from '../api/operation.ts';
@@ -9,7 +10,6 @@ import type { Permission } from '../domain/access/key-scope.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import {
   type InvoiceReader,
-  type InvoiceRequest,
   type InvoiceStatus,
   invoiceMethods,
   invoiceStatusOf,
@@ -19,10 +19,12 @@ import {
 import { newQuoteRefusal, type OrderStatus } from '../domain/order/order.ts';
 import { idBytes, idOf, isId } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { mergeLists, type ReadList } from '../lib/merged-lists.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Key } from '../store/access/api-keys.ts';
 import { maxRowsRead } from '../store/db/searched-list.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
+import { clientAddressOf } from '../web/limits/request-origin.ts';
 import {
   type GreenfieldOperation,
   jsonText,
@@ -211,6 +213,8 @@ const orderStatuses: Readonly<Record<InvoiceStatus, readonly OrderStatus[]>> = {
 };
 
 const maxListed = 250;
+/** So many orders are read at once, until enough fit. */
+const readAtOnce = 100;
 const listQuery = z.object({
   orderId: texts.describe('Of the metadata; each is found'),
   'orderId[]': texts,
@@ -251,22 +255,32 @@ function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery
     createdAfter: number(query.startDate, 0) * 1000,
     createdBefore: (number(query.endDate, maxSeconds) + 1) * 1000,
   };
+  const lists = (references.length > 0 ? [...new Set(references)] : [undefined]).flatMap(
+    (reference) =>
+      (wanted.size > 0 ? [...found] : [undefined]).map((status) => ({ reference, status })),
+  );
   const take = Math.min(number(query.take, maxListed), maxListed);
   const skip = number(query.skip, 0);
-  const rows = (references.length > 0 ? [...new Set(references)] : [undefined])
-    .flatMap((reference) =>
-      (wanted.size > 0 ? [...found] : [undefined]).flatMap((status) =>
-        records.orderView.list({ ...filter, reference, status, limit: maxRowsRead }),
-      ),
-    )
-    .sort((one, other) => other.createdAt - one.createdAt || other.id - one.id);
   const chosen: OrderRow[] = [];
-  for (const row of rows) {
-    if (chosen.length === skip + take) break;
-    if (fits(row)) chosen.push(row);
+  let beforeId: number | undefined;
+  for (let read = 0; read < maxRowsRead && chosen.length < skip + take; read += readAtOnce) {
+    const rows = mergeLists(
+      lists.map(
+        (each): ReadList<OrderRow> =>
+          (last, limit) => {
+            const place = { beforeId: last?.id ?? beforeId, limit };
+            return records.orderView.list({ ...filter, ...each, ...place });
+          },
+      ),
+      (one, other) => other.createdAt - one.createdAt || other.id - one.id,
+      readAtOnce,
+    );
+    chosen.push(...rows.filter(fits));
+    if (rows.length < readAtOnce) break;
+    beforeId = rows.at(-1)?.id;
   }
   const hasMethods = isSet(query.includePaymentMethods);
-  return chosen.slice(skip).map((row) => shown(options, key, row, hasMethods));
+  return chosen.slice(skip, skip + take).map((row) => shown(options, key, row, hasMethods));
 }
 
 /** Before the year 10000. */
@@ -284,25 +298,36 @@ async function mark(options: RouteOptions, asked: Asked, status: 'Settled' | 'In
   return answerOf(options, asked.key, row);
 }
 
+type InvoiceChange = Parameters<RouteOptions['records']['orders']['changeInvoice']>[2];
+
+/**
+ * Replaces what only this API shows, and notes it, unless the invoice stands so already.
+ * @param what a word for the audit log
+ */
 async function change(
   options: RouteOptions,
   asked: Asked,
-  next: (row: OrderRow) => Parameters<typeof options.records.orders.changeInvoice>[2],
+  what: 'metadata' | 'archived' | 'listed',
+  next: (row: OrderRow) => InvoiceChange,
 ): Promise<OrderRow> {
+  const { records, now, proxies } = options;
   const row = invoiceOf(options, asked);
-  const values = next(row);
-  await options.records.database.write(
-    (tx) => options.records.orders.changeInvoice(tx, row.id, values),
-    'awaited',
-  );
+  const client = clientAddressOf(asked.context, proxies);
+  await records.database.write((tx) => {
+    const before = invoiceOf(options, asked);
+    records.orders.changeInvoice(tx, row.id, next(before));
+    if (isDeepStrictEqual(before, invoiceOf(options, asked))) return;
+    const detail = { order: row.publicId, what, client };
+    const entry = { keyId: asked.key.id, storeId: row.storeId, action: 'order.change' } as const;
+    records.audit.note(tx, now(), { ...entry, detail });
+  }, 'awaited');
   return row;
 }
 
-const archived = (row: OrderRow, is: true | undefined): { readonly invoice: string } => {
-  const request: InvoiceRequest = { ...requestOf(row) };
-  const { archived: _, ...rest } = request;
-  return { invoice: JSON.stringify(is ? { ...rest, archived: is } : rest) };
-};
+const archived = (row: OrderRow, is: true | undefined): InvoiceChange => ({
+  // A field without a value is not in the JSON.
+  invoice: JSON.stringify({ ...requestOf(row), archived: is }),
+});
 
 const at = '/v1/stores/{storeId}/invoices/{invoiceId}';
 const one = { tag: 'Invoices', params: ofInvoice, answer: invoiceAnswer } as const;
@@ -373,7 +398,7 @@ const changes = (options: RouteOptions) => {
       async run(asked) {
         const text = memberText(await asked.context.req.text(), 'metadata') ?? '{}';
         checkMetadata(text);
-        const row = await change(options, asked, () => ({ invoiceMetadata: text }));
+        const row = await change(options, asked, 'metadata', () => ({ invoiceMetadata: text }));
         return answerOf(options, asked.key, row);
       },
     }),
@@ -385,7 +410,7 @@ const changes = (options: RouteOptions) => {
       summary: 'Leaves an invoice out of lists; nothing else changes',
       answer: z.object({}),
       async run(asked) {
-        await change(options, asked, (row) => archived(row, true));
+        await change(options, asked, 'archived', (row) => archived(row, true));
         return {};
       },
     }),
@@ -396,7 +421,7 @@ const changes = (options: RouteOptions) => {
       path: `${at}/unarchive`,
       summary: 'Lists an archived invoice again',
       async run(asked) {
-        const row = await change(options, asked, (before) => archived(before, undefined));
+        const row = await change(options, asked, 'listed', (before) => archived(before, undefined));
         return answerOf(options, asked.key, row);
       },
     }),

@@ -6,6 +6,7 @@ import { memberText, rounded } from '../../src/greenfield/invoice-input.ts';
 import { closeApps, merchantKey } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { openGreenfield } from '../support/greenfield.ts';
+import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -459,6 +460,13 @@ describe('an invoice', () => {
       archived: false,
     });
     expect(await found('')).toEqual(ids);
+    // One that is further behind than what is read at once.
+    for (let count = 0; count < 100; count += 1) {
+      await invoice({ amount: '1', currency: 'EUR', metadata: { orderId: `9-${count}` } });
+    }
+    expect(await found('textSearch=100&take=2')).toEqual([third, second]);
+    expect(await found('status=New&textSearch=100&take=1&skip=1')).toEqual([first]);
+    expect(await found('take=101&skip=1')).toHaveLength(101);
     const { body } = await ask('GET', `${invoices}?take=1&includePaymentMethods=true`);
     expect(body[0].paymentMethods).toMatchObject([{ paymentMethodId: 'BTC-CHAIN' }]);
   });
@@ -541,4 +549,29 @@ test('a member of JSON is found as it was written', () => {
   expect(memberText('{"metadata":{"a":1},"meta\\u0064ata":{"b":2}}', 'metadata')).toBe('{"b":2}');
   expect(memberText('{"metadata":null}', 'metadata')).toBe(undefined);
   expect(memberText('{}', 'metadata')).toBe(undefined);
+});
+
+test('a change of an invoice by a key is noted, without its metadata', async () => {
+  const { app, ask, invoice } = await openGreenfield();
+  const { id } = await invoice();
+  const at = `/invoices/${id}`;
+  await ask('PUT', at, { metadata: { buyerEmail: 'a@shop.example' } });
+  await ask('DELETE', at);
+  await ask('DELETE', at);
+  await ask('POST', `${at}/unarchive`);
+  const noted = await app.withStore(async ({ audit }) => audit.list(10));
+  const changes = noted.filter(({ action }) => action === 'order.change');
+  expect(
+    changes.map(({ keyId, storeId, detail }) => [keyId, storeId, JSON.parse(detail)]).reverse(),
+  ).toEqual(
+    ['metadata', 'archived', 'listed'].map((what) => [
+      ...[expect.any(Number), 1, { order: id, what, client: '127.0.0.1' }],
+    ]),
+  );
+  const visitor = await signedIn(app);
+  const { text } = await visitor.get('/dashboard/settings/audit');
+  for (const what of ['Metadata of the order', 'was archived', 'was listed again']) {
+    expect(text).toContain(what);
+  }
+  expect(text).not.toContain('a@shop.example');
 });

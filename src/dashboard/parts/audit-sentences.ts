@@ -66,6 +66,10 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'notify.reveal-secret': 'The secret that signs notifications was shown',
   'order.accept': ({ order }) => `The order ${text(order)} was accepted as paid`,
   'order.cancel': ({ order }) => `The order ${text(order)} was canceled`,
+  'order.change': ({ order, what }) =>
+    what === 'metadata'
+      ? `Metadata of the order ${text(order)} was replaced`
+      : `The order ${text(order)} was ${what === 'archived' ? 'archived' : 'listed again'}`,
   'order.forget': ({ orders }) => `The texts of ${counted(orders, 'order', 'orders')} were erased`,
   'order.refund': ({ order }) => `A refund of the order ${text(order)} was prepared`,
   'order.refund-discard': ({ order }) => `A refund of the order ${text(order)} was discarded`,

@@ -34,6 +34,7 @@ export type AuditAction =
   | 'notify.reveal-secret'
   | 'order.accept'
   | 'order.cancel'
+  | 'order.change'
   | 'order.forget'
   | 'order.refund'
   | 'order.refund-discard'
