@@ -4,6 +4,7 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
+import type { Permission } from '../domain/access/key-scope.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
 import type { Rates } from '../web/limits/request-limits.ts';
@@ -66,6 +67,8 @@ type Description<
   readonly example?: z.input<Body>;
   /** The body of a 200. */
   readonly answer: Answer;
+  /** What a key without the right for it lacks, in the words of the Greenfield API. */
+  readonly permission?: Permission;
   /** `run` returns a response of plain text. */
   readonly isText?: true;
 } & (

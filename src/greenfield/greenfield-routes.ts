@@ -9,7 +9,6 @@ import { type AuthParts, authorise, limitOpenOperation } from '../api/authentica
 import { type Operation, stringsIn } from '../api/operation.ts';
 import { createRefusedChanges } from '../api/refused-changes.ts';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
-import type { Permission } from '../domain/access/key-scope.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
@@ -17,27 +16,18 @@ import { beginRefusal, logFailure } from '../web/error-body.ts';
 
 export type RouteOptions = ApiOptions & Pick<AuthParts, 'limits' | 'refusals' | 'keys'>;
 
-export interface GreenfieldOperation {
-  readonly operation: Operation;
-  readonly permission?: Permission;
-}
-
 /** Clients leave the store out of some paths. */
 const withoutStore = (path: string): string =>
   path.replace(/\/stores\/\{storeId\}(?=\/(?:invoices\/|webhooks\/|rates$))/, '');
 
-export function createRoutes(
-  options: RouteOptions,
-  operations: readonly GreenfieldOperation[],
-): Hono {
+export function createRoutes(options: RouteOptions, operations: readonly Operation[]): Hono {
   const refusedChanges = createRefusedChanges(options);
   const greenfield = new Hono();
   greenfield.use((context, next) => {
     context.header('Cache-Control', 'no-store');
     return next();
   });
-  for (const each of operations) {
-    const { operation, permission } = each;
+  for (const operation of operations) {
     const { path, methods } = operation;
     for (const form of new Set([path, withoutStore(path)])) {
       const route = form.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -46,7 +36,7 @@ export function createRoutes(
           return await serve(options, operation, context);
         } catch (error) {
           if ('writes' in operation) await refusedChanges.note(operation, context, error, false);
-          return refuse(options, context, error, permission);
+          return refuse(options, context, error, operation);
         }
       });
     }
@@ -148,7 +138,7 @@ function refuse(
   { log }: Pick<ApiOptions, 'log'>,
   context: Context,
   error: unknown,
-  permission?: Permission,
+  { permission }: Pick<Operation, 'permission'> = {},
 ): Response {
   if (error instanceof BodyProblems) {
     return context.json(

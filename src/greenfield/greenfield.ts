@@ -16,19 +16,20 @@ export const createGreenfield =
   (given: ApiOptions): GreenfieldRoutes =>
   ({ limitVisit, ...shared }) => {
     const options = { ...given, ...shared, keys: given.records.keys };
-    const all = [
+    const operations = [
       ...serverOperations(options),
       ...invoiceOperations(options),
       ...webhookOperations(options),
     ];
-    const operations = all.map(({ operation }) => operation);
     const description = lazy(() => openapiOf(operations, options.rates, greenfieldForm));
     const app = new Hono().get('/api/v1/openapi.json', (context) => {
       limitVisit(context, 'page');
       return context.json(description());
     });
     return {
-      app: app.route('/api', createRoutes(options, all)).route('/', createInvoiceLinks(limitVisit)),
+      app: app
+        .route('/api', createRoutes(options, operations))
+        .route('/', createInvoiceLinks(limitVisit)),
       description,
       notes: greenfieldNotes,
     };

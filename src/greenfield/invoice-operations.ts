@@ -3,10 +3,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { operation } from '../api/operation.ts';
+import { type Operation, operation } from '../api/operation.ts';
 import { newOrder, rateFor } from '../api/orders/new-order.ts';
 import { decide } from '../api/orders/order-operations.ts';
-import type { Permission } from '../domain/access/key-scope.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
 import {
   type InvoiceReader,
@@ -25,12 +24,7 @@ import type { Key } from '../store/access/api-keys.ts';
 import { maxRowsRead } from '../store/db/searched-list.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import { clientAddressOf } from '../web/limits/request-origin.ts';
-import {
-  type GreenfieldOperation,
-  jsonText,
-  type RouteOptions,
-  storeOf,
-} from './greenfield-routes.ts';
+import { jsonText, type RouteOptions, storeOf } from './greenfield-routes.ts';
 import {
   type AskedInvoice,
   askedInvoice,
@@ -170,6 +164,7 @@ function createInvoice(options: RouteOptions) {
     summary: 'A new invoice; the same sale of the same key has one, while nothing is paid',
     issues: true,
     limit: 'newAddress',
+    permission: 'cancreateinvoice',
     params: ofStore,
     body: invoiceBody,
     answer: invoiceAnswer,
@@ -229,13 +224,12 @@ const listQuery = z.object({
 });
 
 /** Reads orders, newest first, until as many fit as are asked for. */
-function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery>): string[] {
+function listed(options: RouteOptions, asked: Asked, query: z.infer<typeof listQuery>): string[] {
   const { records } = options;
   const number = (given: readonly string[] | undefined, missing: number): number => {
     const value = Number(given?.[0] ?? missing);
     return Number.isSafeInteger(value) && value >= 0 ? value : missing;
   };
-  const isSet = (given: readonly string[] | undefined): boolean => /^true$/i.test(given?.[0] ?? '');
   const wanted = new Set(query.status?.map((each) => each.toLowerCase()));
   const found = new Set(
     statuses
@@ -247,11 +241,11 @@ function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery
   const fits = (row: OrderRow): boolean => {
     const status = invoiceStatusOf(row.firstPaidAt, row.status).toLowerCase();
     if (wanted.size > 0 && !wanted.has(status)) return false;
-    if (requestOf(row).archived && !isSet(query.includeArchived)) return false;
+    if (requestOf(row).archived && !isTrue(asked, 'includeArchived')) return false;
     return `${row.publicId} ${row.reference ?? ''}`.toLowerCase().includes(search);
   };
   const filter = {
-    storeId: storeOf(options, key).id,
+    storeId: storeOf(options, asked.key).id,
     createdAfter: number(query.startDate, 0) * 1000,
     createdBefore: (number(query.endDate, maxSeconds) + 1) * 1000,
   };
@@ -279,8 +273,8 @@ function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery
     if (rows.length < readAtOnce) break;
     beforeId = rows.at(-1)?.id;
   }
-  const hasMethods = isSet(query.includePaymentMethods);
-  return chosen.slice(skip, skip + take).map((row) => shown(options, key, row, hasMethods));
+  const hasMethods = isTrue(asked, 'includePaymentMethods');
+  return chosen.slice(skip, skip + take).map((row) => shown(options, asked.key, row, hasMethods));
 }
 
 /** Before the year 10000. */
@@ -330,7 +324,12 @@ const archived = (row: OrderRow, is: true | undefined): InvoiceChange => ({
 });
 
 const at = '/v1/stores/{storeId}/invoices/{invoiceId}';
-const one = { tag: 'Invoices', params: ofInvoice, answer: invoiceAnswer } as const;
+const one = {
+  tag: 'Invoices',
+  permission: 'canviewinvoices',
+  params: ofInvoice,
+  answer: invoiceAnswer,
+} as const;
 
 const isTrue = ({ context }: Asked, name: string, missing = 'false'): boolean =>
   (context.req.query(name) ?? missing).toLowerCase() === 'true';
@@ -345,7 +344,7 @@ const reads = (options: RouteOptions) => [
     params: ofStore,
     query: listQuery,
     answer: z.array(invoiceAnswer),
-    run: ({ key, query }) => jsonText(`[${listed(options, key, query).join()}]`),
+    run: (asked) => jsonText(`[${listed(options, asked, asked.query).join()}]`),
   }),
   operation({
     ...one,
@@ -377,7 +376,7 @@ const reads = (options: RouteOptions) => [
 ];
 
 const changes = (options: RouteOptions) => {
-  const writes = { ...one, limit: 'write' } as const;
+  const writes = { ...one, permission: 'canmodifyinvoices', limit: 'write' } as const;
   return [
     operation({
       ...writes,
@@ -434,6 +433,7 @@ const refusals = ['/v1/stores/{storeId}/pull-payments', `${at}/refund`].map((pat
     ...one,
     path,
     methods: ['POST'],
+    permission: 'cancreatenonapprovedpullpayments',
     params: path.startsWith(at) ? ofInvoice : ofStore,
     summary: 'Refused: paygate holds no key to send with',
     run() {
@@ -445,17 +445,9 @@ const refusals = ['/v1/stores/{storeId}/pull-payments', `${at}/refund`].map((pat
   }),
 );
 
-export const invoiceOperations = (options: RouteOptions): GreenfieldOperation[] => [
-  { permission: 'cancreateinvoice', operation: createInvoice(options) },
-  ...reads(options).map((each) => needing('canviewinvoices', each)),
-  ...changes(options).map((each) => needing('canmodifyinvoices', each)),
-  ...refusals.map((each) => needing('cancreatenonapprovedpullpayments', each)),
+export const invoiceOperations = (options: RouteOptions): Operation[] => [
+  createInvoice(options),
+  ...reads(options),
+  ...changes(options),
+  ...refusals,
 ];
-
-const needing = (
-  permission: Permission,
-  operation: GreenfieldOperation['operation'],
-): GreenfieldOperation => ({
-  permission,
-  operation,
-});

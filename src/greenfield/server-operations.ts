@@ -3,14 +3,14 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { presentedKey } from '../api/authentication.ts';
-import { operation } from '../api/operation.ts';
+import { type Operation, operation } from '../api/operation.ts';
 import { rateFor } from '../api/orders/new-order.ts';
 import { permissionsFor } from '../domain/access/key-scope.ts';
 import { methodId } from '../domain/order/invoice.ts';
 import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import { type GreenfieldOperation, type RouteOptions, storeOf } from './greenfield-routes.ts';
+import { type RouteOptions, storeOf } from './greenfield-routes.ts';
 
 /** The version of BTCPay Server whose API this follows. Plugins compare it with what they need. */
 const apiVersion = '2.4.1';
@@ -49,25 +49,12 @@ function storeJson(options: RouteOptions, key: Key) {
     defaultCurrency: row.currency ?? 'EUR',
     invoiceExpiration: row.orderSeconds,
     monitoringExpiration: 86_400,
-    displayExpirationTimer: 300,
     speedPolicy: 'MediumSpeed',
     paymentTolerance: row.toleranceBasisPoints / 100,
     archived: false,
-    anyoneCanCreateInvoice: false,
-    redirectAutomatically: false,
-    lightningAmountInSatoshi: false,
-    lightningPrivateRouteHints: false,
-    onChainWithLnInvoiceFallback: false,
-    lazyPaymentMethods: false,
     defaultPaymentMethod: methodId,
     defaultLang: row.language ?? 'en',
-    htmlTitle: null,
-    networkFeeMode: 'Never',
-    payJoinEnabled: false,
-    showRecommendedFee: true,
-    recommendedFeeBlockTarget: 1,
     receipt: { enabled: true, showQR: true, showPayments: true },
-    paymentMethodCriteria: [],
   };
 }
 
@@ -127,28 +114,27 @@ const paramsOf = (path: string) =>
   );
 
 /** Reads for a key of the store, each by its path, its permission and what it returns. */
-export function serverOperations(options: RouteOptions): GreenfieldOperation[] {
+export function serverOperations(options: RouteOptions): Operation[] {
   const read = <Answer extends z.ZodType>(
     tag: 'Server' | 'Stores' | 'Prices',
     path: string,
     summary: string,
     answer: Answer,
     run: (asked: { readonly key: Key; readonly context: Context }) => Promise<z.infer<Answer>>,
-  ): GreenfieldOperation => ({
-    permission: 'canviewstoresettings',
-    operation: operation({
+  ): Operation =>
+    operation({
       tag,
-      methods: ['GET'],
       path,
       summary,
-      params: paramsOf(path),
       answer,
       run,
-    }),
-  });
+      methods: ['GET'],
+      permission: 'canviewstoresettings',
+      params: paramsOf(path),
+    });
   const at = '/v1/stores/{storeId}';
   return [
-    { operation: health(options) },
+    health(options),
     read('Server', '/v1/server/info', 'The server', info, async () => serverInfo(options)),
     read('Server', '/v1/api-keys/current', 'The key of the request', current, async (asked) => {
       const { publicId } = storeOf(options, asked.key);

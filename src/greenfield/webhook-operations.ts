@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { operation } from '../api/operation.ts';
+import { type Operation, operation } from '../api/operation.ts';
 import { newPluginSecret } from '../delivery/signature.ts';
 import { checkWebhookUrl, redactUrl } from '../domain/delivery/callback.ts';
 import { BodyProblems } from '../domain/order/body-fields.ts';
@@ -14,7 +14,7 @@ import type { AuditAction } from '../store/access/audit.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { WebhookFields, WebhookRow } from '../store/delivery/webhook-records.ts';
 import { clientAddressOf } from '../web/limits/request-origin.ts';
-import { type GreenfieldOperation, type RouteOptions, storeOf } from './greenfield-routes.ts';
+import { type RouteOptions, storeOf } from './greenfield-routes.ts';
 
 const authorizedEvents = z.object({
   everything: z.boolean().optional(),
@@ -97,16 +97,22 @@ function write(
   });
 }
 
-export function webhookOperations(options: RouteOptions): GreenfieldOperation[] {
+const all = {
+  tag: 'Webhooks',
+  path: '/v1/stores/{storeId}/webhooks',
+  permission: 'webhooks.canmodifywebhooks',
+  params: z.object({ storeId: z.string() }),
+} as const;
+
+const one = {
+  ...all,
+  path: `${all.path}/{webhookId}`,
+  params: all.params.extend({ webhookId: z.string() }),
+  answer,
+} as const;
+
+export function webhookOperations(options: RouteOptions): Operation[] {
   const { webhookRecords } = options.records;
-  const ofStore = z.object({ storeId: z.string() });
-  const all = { tag: 'Webhooks', path: '/v1/stores/{storeId}/webhooks', params: ofStore } as const;
-  const one = {
-    tag: 'Webhooks',
-    path: `${all.path}/{webhookId}`,
-    params: ofStore.extend({ webhookId: z.string() }),
-    answer,
-  } as const;
   return [
     operation({
       ...all,
@@ -175,5 +181,5 @@ export function webhookOperations(options: RouteOptions): GreenfieldOperation[] 
         return {};
       },
     }),
-  ].map((each) => ({ permission: 'webhooks.canmodifywebhooks', operation: each }));
+  ];
 }

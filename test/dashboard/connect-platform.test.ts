@@ -42,15 +42,15 @@ test('each platform has a page with its labels, the URL and the id of the store'
     expect(list).toContain(`<a href="${plugin}/${name}">${platform.name}</a>`);
     const { status, text } = await visitor.get(`${plugin}/${name}`);
     expect([name, status]).toEqual([name, 200]);
-    const { url, key, store, secret } = platform;
-    for (const label of [url, key, store, secret]) {
+    const { url, key, store, webhook } = platform;
+    for (const label of [url, key, store, webhook?.secret]) {
       if (label !== undefined) expect(text).toContain(`<dt>${label}</dt>`);
     }
     expect(copied(text, 'url')).toBe(`http://127.0.0.1:${app.port}`);
     expect(copied(text, 'store')).toBe(store && storeId);
     expect([copied(text, 'key'), copied(text, 'secret')]).toEqual([undefined, undefined]);
     expect([name, text.includes('add-plugin-key')]).toEqual([name, key !== undefined]);
-    expect([name, text.includes('add-webhook')]).toEqual([name, secret !== undefined]);
+    expect([name, text.includes('add-webhook')]).toEqual([name, webhook !== undefined]);
     for (const step of platform.steps) expect(step.split('*').length % 2).toBe(1);
     expect(text.slice(text.indexOf('</dl>'))).not.toContain('*');
   }

@@ -16,7 +16,7 @@ import {
 
 /** The events of the webhook that the dashboard adds for a plugin that makes none. */
 const addedByHand = (platform: string): Pick<Plugin, 'events'> => {
-  const { events } = platforms[platform] ?? {};
+  const events = platforms[platform]?.webhook?.events;
   return events === undefined ? {} : { events };
 };
 

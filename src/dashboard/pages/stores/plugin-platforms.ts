@@ -12,20 +12,25 @@ export interface Platform {
   /** Undefined if the plugin has no field for it and asks for its key itself. */
   readonly key?: string;
   readonly store?: string;
-  /** With it, the webhook is made by hand, and its secret typed here. */
-  readonly secret?: string;
   /** What stands before the key in its field. */
   readonly keyPrefix?: string;
   readonly plugin?: KeyPlugin;
-  /** How the URL of a webhook that is made by hand is found. */
-  readonly webhook?: string;
-  /** The events of that webhook; all without it. */
-  readonly events?: readonly string[];
+  /** The webhook of a plugin that makes none itself. */
+  readonly webhook?: {
+    /** The label of the field for its secret. */
+    readonly secret: string;
+    /** How its URL is found. */
+    readonly url: string;
+    readonly events: readonly string[];
+  };
   /** After the fields: sentences, with the labels of buttons between `*`. */
   readonly steps: readonly string[];
 }
 
-const coinsnap = (name: string, label: string): Platform => ({
+/** The labels that most have. */
+const common = { url: 'BTCPay Server URL', key: 'BTCPay API Key', store: 'Store ID' };
+
+const coinsnap = (name: string): Platform => ({
   name: `${name} (Coinsnap)`,
   at: `${name} → settings of the gateway Coinsnap → Payment provider: BTCPay Server`,
   url: 'BTCPay server URL*',
@@ -33,20 +38,16 @@ const coinsnap = (name: string, label: string): Platform => ({
   store: 'Store ID*',
   steps: [
     'Save, then press *Check connection*. It must say that the BTCPay server is connected.',
-    `Customers see “${label}”: change it in the settings or by a translation.`,
+    'Customers see “Bitcoin + Lightning”: change it in the settings or by a translation.',
   ],
 });
-
-const lightning = 'Bitcoin + Lightning';
 
 /** By the last part of the path of their page. */
 export const platforms: Readonly<Record<string, Platform>> = {
   woocommerce: {
+    ...common,
     name: 'WooCommerce',
     at: 'WooCommerce → Settings → BTCPay Settings → tick Advanced settings',
-    url: 'BTCPay Server URL',
-    key: 'BTCPay API Key',
-    store: 'Store ID',
     steps: [
       'Leave *Webhook secret (optional)* empty, and save. The page must say “BTCPay Server ' +
         'connected.” and “Webhook setup automatically.”; a missing permission for refunds is right.',
@@ -74,10 +75,9 @@ export const platforms: Readonly<Record<string, Platform>> = {
     ],
   },
   shopware: {
+    ...common,
     name: 'Shopware 6',
     at: 'Extensions → BTCPay Bitcoin Zahlung → Configure',
-    url: 'BTCPay Server URL',
-    key: 'BTCPay API Key',
     store: 'BTCPay Server Store Id',
     steps: [
       'Press *Test*. It must say “Connected to the BTCPay Server”.',
@@ -85,10 +85,9 @@ export const platforms: Readonly<Record<string, Platform>> = {
     ],
   },
   opencart: {
+    ...common,
     name: 'OpenCart',
     at: 'Extensions → Payments → BTCPay Server',
-    url: 'BTCPay Server URL',
-    key: 'BTCPay API Key',
     store: 'BTCPay Store ID',
     steps: [
       'Choose every status, switch *Payment Method Enabled* on, and save.',
@@ -96,23 +95,22 @@ export const platforms: Readonly<Record<string, Platform>> = {
     ],
   },
   whmcs: {
+    ...common,
     name: 'WHMCS',
     at: 'Payment gateways → BTCPay Server',
-    url: 'BTCPay Server URL',
     key: 'Greenfield API Key',
-    store: 'Store ID',
     steps: [
       'Leave *Manual Webhook Secret (optional)* empty, and save.',
       'Press *Set up / repair webhook*.',
     ],
   },
-  givewp: coinsnap('GiveWP', lightning),
-  edd: coinsnap('Easy Digital Downloads', lightning),
-  wpforms: coinsnap('WPForms', lightning),
-  'ninja-forms': coinsnap('Ninja Forms', lightning),
-  'paid-memberships-pro': coinsnap('Paid Memberships Pro', lightning),
-  getpaid: coinsnap('GetPaid', lightning),
-  'woocommerce-coinsnap': coinsnap('WooCommerce', lightning),
+  givewp: coinsnap('GiveWP'),
+  edd: coinsnap('Easy Digital Downloads'),
+  wpforms: coinsnap('WPForms'),
+  'ninja-forms': coinsnap('Ninja Forms'),
+  'paid-memberships-pro': coinsnap('Paid Memberships Pro'),
+  getpaid: coinsnap('GetPaid'),
+  'woocommerce-coinsnap': coinsnap('WooCommerce'),
   'opencart-coinsnap': {
     name: 'OpenCart (Coinsnap)',
     at: 'Extensions → Payments → Coinsnap → Provider: BTCPay Server',
@@ -127,18 +125,18 @@ export const platforms: Readonly<Record<string, Platform>> = {
     url: 'Host',
     key: 'API key',
     store: 'Store id',
-    secret: 'Secret',
-    webhook:
-      'https://FORUM/payment_callback.php?_xfProvider=btcPayServer, with the host of your forum',
-    events: ['InvoiceSettled'],
+    webhook: {
+      secret: 'Secret',
+      url: 'https://FORUM/payment_callback.php?_xfProvider=btcPayServer, with the host of your forum',
+      events: ['InvoiceSettled'],
+    },
     steps: ['Save the profile.'],
   },
   'phoca-cart': {
+    ...common,
     name: 'Phoca Cart',
     at: 'Components → Phoca Cart → Payment methods → BTCPay Server',
-    url: 'BTCPay Server URL',
     key: 'API Key',
-    store: 'Store ID',
     steps: [
       'Press *Add Webhook*. It must say “Webhook successfully created”.',
       'Choose a status for each of the eight states: an overpaid order ships only with its own.',
@@ -151,9 +149,11 @@ export const platforms: Readonly<Record<string, Platform>> = {
     key: 'apiKey',
     keyPrefix: 'token ',
     store: 'default_store_id',
-    secret: 'webhook_secret',
-    webhook: 'the webhook of the payment provider in your Medusa',
-    events: ['InvoiceProcessing', 'InvoiceSettled', 'InvoiceExpired', 'InvoiceInvalid'],
+    webhook: {
+      secret: 'webhook_secret',
+      url: 'the webhook of the payment provider in your Medusa',
+      events: ['InvoiceProcessing', 'InvoiceSettled', 'InvoiceExpired', 'InvoiceInvalid'],
+    },
     steps: ['Restart Medusa. Send refunds from your wallet: paygate refuses those of Medusa.'],
   },
   fossbilling: {
@@ -162,18 +162,19 @@ export const platforms: Readonly<Record<string, Platform>> = {
     url: 'Host url',
     key: 'Api key',
     store: 'Store id',
-    secret: 'IPN webhook secret key',
-    webhook: 'the IPN URL that FOSSBilling shows at the gateway',
-    // It credits again if any other event comes between two of these.
-    events: ['InvoiceSettled'],
+    webhook: {
+      secret: 'IPN webhook secret key',
+      url: 'the IPN URL that FOSSBilling shows at the gateway',
+      // It credits again if any other event comes between two of these.
+      events: ['InvoiceSettled'],
+    },
     steps: ['Choose *Payment method* BTC, and save.'],
   },
   zapier: {
+    ...common,
     name: 'Zapier',
     at: 'My Apps → Add connection → BTCPay Server',
-    url: 'BTCPay Server URL',
     key: 'API Key',
-    store: 'Store ID',
     steps: ['Type the store’s id in each step of a Zap.'],
   },
 };

@@ -54,29 +54,31 @@ const platformMarkup = (request: PageRequest, answer: Answer) => {
 
 interface CopiedProps {
   readonly id: string;
-  readonly label: string;
+  /** Undefined if the plugin has no such field. */
+  readonly label: string | undefined;
   readonly value: string | undefined;
   /** In place of a value that is not there. */
   readonly otherwise?: Child;
 }
 
-const Copied = ({ id, label, value, otherwise }: CopiedProps) => (
-  <>
-    <dt>{label}</dt>
-    <dd>
-      {value === undefined ? (
-        otherwise
-      ) : (
-        <>
-          <code id={id}>{value}</code>{' '}
-          <button type="button" data-copy={id} class="unready other">
-            Copy
-          </button>
-        </>
-      )}
-    </dd>
-  </>
-);
+const Copied = ({ id, label, value, otherwise }: CopiedProps) =>
+  label === undefined ? null : (
+    <>
+      <dt>{label}</dt>
+      <dd>
+        {value === undefined ? (
+          otherwise
+        ) : (
+          <>
+            <code id={id}>{value}</code>{' '}
+            <button type="button" data-copy={id} class="unready other">
+              Copy
+            </button>
+          </>
+        )}
+      </dd>
+    </>
+  );
 
 const PlatformSteps = (
   props: StoreProps & { readonly platform: Platform; readonly answer: Answer },
@@ -88,43 +90,39 @@ const PlatformSteps = (
     <section aria-labelledby="platform">
       <h2 id="platform">Connect {platform.name}</h2>
       <ol>
-        <li>
-          {platform.key === undefined
-            ? 'The plugin asks paygate for its key itself.'
-            : 'Create a key for the plugin. For 15 minutes it may also set up its store.'}
-          {platform.key === undefined ? null : (
+        {platform.key === undefined ? (
+          <li>The plugin asks paygate for its key itself.</li>
+        ) : (
+          <li>
+            Create a key for the plugin. For 15 minutes it may also set up its store.
             <Form
               request={request}
               action="add-plugin-key"
               button={`Create a key for ${platform.name}`}
               needsPassword
             />
-          )}
-        </li>
-        {platform.webhook === undefined ? null : <WebhookStep {...props} url={platform.webhook} />}
+          </li>
+        )}
+        {platform.webhook === undefined ? null : (
+          <WebhookStep {...props} url={platform.webhook.url} />
+        )}
         <li>
           Open <strong>{platform.at}</strong>, and type these values:
           <dl class="facts">
             <Copied id="copy-url" label={platform.url} value={pluginUrl(request)} />
-            {platform.key === undefined ? null : (
-              <Copied
-                id="copy-key"
-                label={platform.key}
-                value={key}
-                otherwise="the key that you create above; it is shown once"
-              />
-            )}
-            {platform.store === undefined ? null : (
-              <Copied id="copy-store" label={platform.store} value={row.publicId} />
-            )}
-            {platform.secret === undefined ? null : (
-              <Copied
-                id="copy-secret"
-                label={platform.secret}
-                value={webhook?.secret ?? undefined}
-                otherwise="the secret of the webhook that you add above; it is shown once"
-              />
-            )}
+            <Copied
+              id="copy-key"
+              label={platform.key}
+              value={key}
+              otherwise="the key that you create above; it is shown once"
+            />
+            <Copied id="copy-store" label={platform.store} value={row.publicId} />
+            <Copied
+              id="copy-secret"
+              label={platform.webhook?.secret}
+              value={webhook?.secret ?? undefined}
+              otherwise="the secret of the webhook that you add above; it is shown once"
+            />
           </dl>
         </li>
         {platform.steps.map((step) => (
@@ -217,7 +215,7 @@ async function check(request: PageRequest): Promise<ActionResult> {
 }
 
 async function addWebhook(request: PageRequest): Promise<ActionResult> {
-  const { events = [] } = platformOf(request);
+  const { webhook: { events } = { events: [] } } = platformOf(request);
   const row = storeOf(request);
   const { parts } = request;
   const url = readFields(request, (read) =>
