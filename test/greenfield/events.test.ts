@@ -413,10 +413,8 @@ describe('a webhook on its way', () => {
     for (const id of ids) expect(typesAt(other.events(), id)).toEqual(all);
     const back = await startReceiver({ port });
     whenOver(() => back.close());
-    for (let turns = 0; turns < 3; turns += 1) {
-      await app.world.advance(hourMs);
-      await settle();
-    }
+    await app.world.advance(20 * minuteMs);
+    await settle();
     const heard = back.requests.map(({ body }) => JSON.parse(body ?? ''));
     for (const id of ids) expect(typesAt(heard, id)).toEqual(all);
     expect(app.running.health().warnings.join()).not.toContain('cannot be reached');
@@ -443,5 +441,42 @@ describe('a webhook on its way', () => {
       ({ originalDeliveryId }, at) => originalDeliveryId === lost[at].originalDeliveryId,
     );
     expect(isSame).toEqual([true, false, true, false]);
+  });
+
+  test('lets the next events of an invoice go once one is exhausted', async () => {
+    const { app, hook, invoice, pay, mine } = await openHooked({}, ({ type }) =>
+      type === 'InvoiceProcessing' ? 500 : 200,
+    );
+    const { id } = await invoice(sale);
+    await pay(id, 40_000);
+    await mine();
+    for (let turns = 0; !hook.types().includes('Settled') && turns < 20; turns += 1) {
+      expect(hook.types()).not.toContain('PaymentSettled');
+      await app.stop();
+      await app.world.advance(25 * hourMs);
+      await app.start();
+      await untilReady(app);
+    }
+    expect(hook.types().slice(-2)).toEqual(['PaymentSettled', 'Settled']);
+    const exhausted = await app.withStore(async ({ webhooks: queue }) =>
+      queue.page({ state: 'exhausted', limit: 9 }).rows.map(({ type }) => type),
+    );
+    expect(exhausted).toEqual(['InvoiceProcessing']);
+  });
+
+  test('that is switched off hears nothing, and later only of what comes', async () => {
+    const { ask, greenfield, app, hook, invoice, pay, settle } = await openHooked();
+    const { url } = (await ask('GET', `/webhooks/${hook.id}`)).body;
+    const change = async (enabled: boolean) => {
+      await allowPlugin(greenfield, app.world.now() + minuteMs);
+      await ask('PUT', `/webhooks/${hook.id}`, { url, enabled });
+    };
+    await change(false);
+    const { id } = await invoice(sale);
+    await settle();
+    expect(hook.types()).toEqual([]);
+    await change(true);
+    await pay(id, 40_000);
+    expect(hook.types()).toEqual(['ReceivedPayment', 'Processing']);
   });
 });
