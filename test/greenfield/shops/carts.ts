@@ -134,6 +134,9 @@ export const magento: Plugin = {
     const { magentoStoreId, magentoOrderId } = invoice.metadata;
     if (magentoStoreId !== 1 || magentoOrderId !== String(id)) throw new Error('not stored');
   },
+  async cron(shop, sale) {
+    await updateMagento(sale, await shop.api('GET', `/stores/{s}/invoices/${sale.invoice.id}`));
+  },
   wrongSignature: 500,
   unknownInvoice: 200,
   async books({ event, sale, invoice, methods }) {

@@ -167,6 +167,8 @@ export const medusa: Plugin = {
     const body = { metadata: { ...metadata, medusa_payment_session_id: 'payses_1' } };
     await shop.api('PUT', at, body);
   },
+  // It reads the answer as JSON.
+  afterCancel: (shop, { invoice }) => shop.api('DELETE', `/stores/{s}/invoices/${invoice.id}`),
   wrongSignature: 401,
   unknownInvoice: 200,
   async books({ event, sale, invoice }) {

@@ -81,6 +81,10 @@ export interface Plugin {
   /** What is asked before and after the new invoice. */
   before?(shop: ShopSide, sale: Sale): Promise<void>;
   after?(shop: ShopSide, sale: Sale): Promise<void>;
+  /** What it asks once an invoice is marked as invalid. */
+  afterCancel?(shop: ShopSide, sale: Sale): Promise<void>;
+  /** A job that asks without an event. */
+  cron?(shop: ShopSide, sale: Sale): Promise<void>;
   /** The body of a new invoice. */
   asks(sale: Sale, shop: ShopSide): object;
   /** How the sale of an event is found. */
