@@ -90,32 +90,23 @@ const answerOf = (options: RouteOptions, key: Key, { publicId }: OrderRow): Resp
 /** Longer than a customer takes to pay after a second click. */
 const minLeftMs = 5 * minuteMs;
 
+/** Without the reference, which `paygate orders forget` deletes. */
+const saleOf = ({ id }: Key, { body, request }: AskedInvoice): string =>
+  [id, body.amount ?? body.amount_sat, body.currency ?? request.unit].join(' ');
+
 /**
  * An order of the same key for the same sale, to which nothing was ever paid. Some plugins ask for
  * a new invoice at each click, which would use up addresses.
  */
-function sameSale(options: RouteOptions, key: Key, { body, request }: AskedInvoice) {
+function sameSale(options: RouteOptions, key: Key, asked: AskedInvoice) {
   const { records, now } = options;
-  const { reference } = body;
+  const { reference } = asked.body;
   if (!reference) return undefined;
-  const query = {
-    storeId: storeOf(options, key).id,
-    status: 'open',
-    reference,
-    limit: 20,
-  } as const;
-  return records.orderView.list(query).find((row) => {
-    const made = requestOf(row);
-    const { details, facts, payments } = records.orderView.record(row);
-    const { amount = null, amount_sat: amountSat } = records.orderView.json(row, now());
-    return (
-      made.keyId === key.id &&
-      made.unit === request.unit &&
-      details.currency === (body.currency ?? null) &&
-      (details.currency === null ? amountSat === body.amount_sat : amount === body.amount) &&
-      payments.length === 0 &&
-      (facts.expiresAt ?? Number.POSITIVE_INFINITY) > now() + minLeftMs
-    );
+  const { id: storeId } = storeOf(options, key);
+  return records.orderView.list({ storeId, status: 'open', reference, limit: 20 }).find((row) => {
+    const { facts, payments } = records.orderView.record(row);
+    const isLasting = facts.expiresAt === null || facts.expiresAt > now() + minLeftMs;
+    return requestOf(row).sale === saleOf(key, asked) && payments.length === 0 && isLasting;
   });
 }
 
@@ -148,7 +139,7 @@ function createInvoice(options: RouteOptions) {
   async function make(key: Key, read: (publicId: string) => AskedInvoice): Promise<OrderRow> {
     const publicId = idOf('ord', options.randomBytes(idBytes));
     const asked = read(publicId);
-    const invoice = JSON.stringify({ ...asked.request, keyId: key.id });
+    const invoice = JSON.stringify({ ...asked.request, sale: saleOf(key, asked) });
     const before = sameSale(options, key, asked);
     if (before !== undefined) return renew(options, before, read(before.publicId), invoice);
     const texts = { invoice, invoiceMetadata: asked.metadata };

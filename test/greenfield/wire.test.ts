@@ -390,9 +390,19 @@ describe('a new invoice', () => {
     const unnamed = [await invoice(), await invoice()];
     const ids = [first, other, dollars, ofOtherKey, ...unnamed].map(({ id }) => id);
     expect(new Set(ids).size).toBe(6);
-    app.pay(await addressOf(first.id), 1_000);
+    const inBitcoin = async (amount: string, currency: string) =>
+      (await invoice({ ...sale, amount, currency })).id;
+    expect(await inBitcoin('20000', 'SATS')).toBe(await inBitcoin('20000', 'sat'));
+    expect(await inBitcoin('0.0002', 'BTC')).not.toBe(await inBitcoin('20000', 'SATS'));
+    await app.world.advance(36 * 60_000);
+    expect((await invoice({ ...sale, amount: '21' })).id).toBe(other.id);
+    // Too little time is left to pay.
+    const anew = (await invoice(sale)).id;
+    expect(anew).not.toBe(first.id);
+    expect((await invoice(sale)).id).toBe(anew);
+    app.pay(await addressOf(anew), 1_000);
     await app.settle();
-    expect((await invoice(sale)).id).not.toBe(first.id);
+    expect((await invoice(sale)).id).not.toBe(anew);
   });
 });
 

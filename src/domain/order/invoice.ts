@@ -17,7 +17,8 @@ import type { Quote } from './quote.ts';
 
 /** What the order itself does not have, as `orders.invoice` stores it. */
 export interface InvoiceRequest {
-  readonly keyId?: number;
+  /** The key that made it, and its price: the same again is the same sale. */
+  readonly sale?: string;
   /** In which unit a price in bitcoin was given. */
   readonly unit?: 'BTC' | 'SATS';
   readonly speedPolicy?: string | undefined;
