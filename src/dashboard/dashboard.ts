@@ -29,7 +29,8 @@ import {
 } from './pages/list-exports.ts';
 import { addressPage } from './pages/sales/address-page.tsx';
 import { addressesPage } from './pages/sales/addresses-page.tsx';
-import { linkPage, printedLinkPage } from './pages/sales/link-page.tsx';
+import { linkPage } from './pages/sales/link-page.tsx';
+import { printedLinkPage } from './pages/sales/link-poster.tsx';
 import { linksPage, newLinkPage } from './pages/sales/links-page.tsx';
 import { orderPage } from './pages/sales/one-order-page.tsx';
 import { acceptOrderPage, cancelOrderPage } from './pages/sales/order-decision-pages.tsx';

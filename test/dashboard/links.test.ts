@@ -27,6 +27,10 @@ async function open(): Promise<{ readonly app: TestApp; readonly visitor: Visito
   return { app, visitor: await signedIn(app) };
 }
 
+/** The languages in which a poster says how to pay. */
+const wordsOf = (text: string): string[] =>
+  [...text.matchAll(/<p lang="([^"]+)" dir="auto">/g)].map(([, language = '']) => language);
+
 const add = (visitor: Visitor, fields: object) =>
   visitor.submit(`${list}/new`, 'add', { store: '1', ...empty, ...fields });
 
@@ -47,6 +51,13 @@ test('a new link, with its URL, QR code, button and frame', async () => {
   const printed = (await visitor.get(`${page}/print`)).text;
   expect(printed).toContain(`aria-label="QR code of ${link?.url}"`);
   expect(printed).toContain('25.00 EUR');
+  // The poster names the shop, not paygate, and says how to pay in three languages.
+  expect(printed).toContain('<section class="poster"><h1>Shop</h1>');
+  expect(printed).not.toContain('wordmark');
+  expect(wordsOf(printed)).toEqual(['en', 'es', 'fr']);
+  expect(printed).toContain('>pay.example.com/l/lnk_');
+  for (const state of ['Seen', '1 of 2', 'Too little'])
+    expect(printed).toContain(`<dt>${state}</dt>`);
   expect((await visitor.get(list)).text).toContain(`<a class="whole" href="${page}">Poster</a>`);
 });
 
@@ -102,4 +113,41 @@ test('what is wrong is said beside what was typed, and nothing is made', async (
   expect(doubtful.text).toContain('has two meanings: write 3.000 or 3000.000');
   expect(await linksOf(app)).toEqual([]);
   expect((await visitor.get(`${list}/7`)).status).toBe(404);
+});
+
+test('the poster begins with the language of the store', async () => {
+  const { app, visitor } = await open();
+  await add(visitor, { amount: '5', currency: 'EUR' });
+  const inLanguage = async (language: string) => {
+    await app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { language })),
+    );
+    return (await visitor.get(`${page}/print`)).text;
+  };
+  const german = await inLanguage('de');
+  expect(wordsOf(german)).toEqual(['de', 'en', 'es']);
+  expect(german).toContain('Scannen und mit Bitcoin bezahlen');
+  expect(wordsOf(await inLanguage('es'))).toEqual(['es', 'en', 'fr']);
+});
+
+test.each([
+  ['https://pay.example.com', false],
+  ['http://192.168.1.5:8080', false],
+  ['http://127.0.0.1:8080', true],
+  ['http://localhost:8080', true],
+  ['http://[::1]:8080', true],
+  ['http://0.0.0.0:8080', true],
+  ['http://[::]:8080', true],
+])('links at %s can be opened by this machine alone: %s', async (publicUrl, isLocal) => {
+  const app = await openReady({ config: { publicUrl } });
+  const visitor = await signedIn(app);
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.changeStore(tx, 1, { callbackUrl: '' })),
+  );
+  expect((await add(visitor, { amount: '5000' })).status).toBe(303);
+  for (const path of [list, page, `${page}/print`, '/dashboard/stores/1/ready']) {
+    const { text } = await visitor.get(path);
+    expect([path, text.includes('data-local-only')]).toEqual([path, isLocal]);
+    expect([path, text.includes('--domain')]).toEqual([path, isLocal]);
+  }
 });

@@ -52,6 +52,13 @@ export const NarrowPage = ({ title, children }: FrameProps) => (
   </Frame>
 );
 
+/** A page to print, which names the shop alone. */
+export const PrintedPage = ({ title, children }: FrameProps) => (
+  <Frame title={title}>
+    <main class="printed">{children}</main>
+  </Frame>
+);
+
 interface LayoutProps extends FrameProps {
   readonly request: PageRequest;
   /** What the page is headed with, if it is more than the title of its tab. */

@@ -13,14 +13,15 @@ import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout, NarrowPage } from '../../parts/layout.tsx';
+import { DoneNote, Layout } from '../../parts/layout.tsx';
+import { LocalNote } from '../../parts/local-note.tsx';
 import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 import { linkAmount } from './links-page.tsx';
 
 const buttonText = 'Pay with Bitcoin';
 
 /** @throws PaygateError not_found */
-function linkOf(request: PageRequest): LinkRow {
+export function linkOf(request: PageRequest): LinkRow {
   const row = request.parts.records.linkView.byId(idIn(request));
   if (row === undefined) throw new PaygateError('not_found', 'There is no such link.');
   return row;
@@ -35,6 +36,7 @@ export const linkPage: Page = {
     return (
       <Layout request={request} title={row.title}>
         <DoneNote request={request} />
+        <LocalNote url={link.url} />
         <LinkFacts link={link} row={row} request={request} store={catalog.store(row.storeId)} />
         <LinkSwitch request={request} row={row} />
         <Snippets link={link} store={catalog.store(row.storeId)} />
@@ -56,24 +58,6 @@ export const linkPage: Page = {
   },
 };
 
-export const printedLinkPage: Page = {
-  path: '/links/:id/print',
-  show(request) {
-    const row = linkOf(request);
-    const link = request.parts.records.linkView.json(row);
-    return (
-      <NarrowPage title={row.title}>
-        {row.description === null ? null : <p>{row.description}</p>}
-        <p>{row.amount === null ? buttonText : linkAmount(link)}</p>
-        <QrCode text={link.url} label={`QR code of ${link.url}`} />
-        <p>
-          <code>{link.url}</code>
-        </p>
-      </NarrowPage>
-    );
-  },
-};
-
 interface LinkProps {
   readonly link: LinkJson;
   readonly store: StoreRow;
@@ -91,7 +75,7 @@ const LinkFacts = ({ link, row, request, store }: LinkFactsProps) => (
     </p>
     <QrCode text={link.url} label={`QR code of ${link.url}`} />
     <p>
-      <a href={`${base}/links/${row.id}/print`}>Print the QR code</a>
+      <a href={`${base}/links/${row.id}/print`}>Print its poster</a>
     </p>
     <dl class="facts">
       <dt>State</dt>

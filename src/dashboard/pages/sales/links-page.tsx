@@ -21,6 +21,7 @@ import {
   rowsOfPage,
   rowsPerQuery,
 } from '../../parts/listing.tsx';
+import { LocalNote } from '../../parts/local-note.tsx';
 import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 
 const here = `${base}/links`;
@@ -39,6 +40,7 @@ export const linksPage: Page = {
           A link makes orders for your customers: payment link, button, donation page and till.{' '}
           <a href={`${here}/new`}>Add a link</a>
         </p>
+        <LocalNote url={request.parts.records.orderView.baseUrl} />
         <ListFilters request={request} path={here} />
         {rows.length === 0 ? (
           <Empty request={request} noun="links" />

@@ -10,6 +10,7 @@ import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
+import { LocalNote } from '../../parts/local-note.tsx';
 import { masked } from './merchant-key-page.tsx';
 import { type StoreProps, storeMarkup, storeOf, storePath } from './store-layout.tsx';
 import { sendTest, sendTestEvent, TestCallback, TestEvent } from './store-test-page.tsx';
@@ -91,7 +92,7 @@ interface StepsProps extends StoreProps {
 }
 
 function linkSteps({ request, row, isPaid }: StepsProps): Step[] {
-  const { state, linkView } = request.parts.records;
+  const { state, linkView, orderView } = request.parts.records;
   const hasMail = [null, row.id].some(
     (owner) => state.notifyTarget(owner).read().recipients.length > 0,
   );
@@ -128,11 +129,14 @@ function linkSteps({ request, row, isPaid }: StepsProps): Step[] {
       name: 'Test payment',
       isDone: isPaid,
       content: (
-        <p>
-          {link === undefined ? 'Then open the link' : <a href={path}>Open the link</a>} on a phone,
-          and pay yourself one euro. The money arrives in your own wallet: the test costs no more
-          than the fee.
-        </p>
+        <>
+          <LocalNote url={orderView.baseUrl} />
+          <p>
+            {link === undefined ? 'Then open the link' : <a href={path}>Open the link</a>} on a
+            phone, and pay yourself one euro. The money arrives in your own wallet: the test costs
+            no more than the fee.
+          </p>
+        </>
       ),
     },
   ];
