@@ -18,7 +18,6 @@ export interface MailParts {
   readonly proxy: SocksProxy | undefined;
 }
 
-/** Why a session failed. */
 export interface MailFault {
   readonly reason: string;
   /** The server refused this mail or its recipient; it may take others. */

@@ -21,7 +21,6 @@ export interface NotificationSenderParts extends MailParts {
   readonly publicUrl: string | undefined;
 }
 
-/** Why a notification was not received. */
 export interface NotificationFault extends MailFault {
   readonly retryAfterSeconds?: number | undefined;
 }
@@ -32,7 +31,6 @@ export type Sent =
   | { readonly kind: 'dropped' }
   | ({ readonly kind: 'failed' } & NotificationFault);
 
-/** What came of a test, for one recipient. */
 export interface TestResult {
   /** A mail address, or the host of the webhook. */
   readonly to: string;

@@ -4,7 +4,6 @@
 const maxLine = 300;
 const before = (text: string, at: number): string => text.slice(Math.max(0, at - maxLine), at);
 
-/** Files that describe a plugin and its author. */
 const manifest =
   /(?:^|\/)(?:(?:package(?:-lock)?|composer|install|manifest|info|module|plugin|bower|block|whmcs|addon|extension|setup|pyproject|cargo|pubspec)\.(?:json|xml|ya?ml|toml|py|cfg)|[^/]+\.(?:info(?:\.ya?ml)?|gemspec))$/i;
 const data = /\.(?:json|xml|xsd|config|plist)$/i;

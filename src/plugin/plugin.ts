@@ -28,7 +28,6 @@ export interface PluginReport {
 export interface RewrittenPlugin {
   readonly archive: Buffer;
   readonly plugin: RecognisedPlugin;
-  /** The names of its files. */
   readonly names: readonly string[];
   readonly report: PluginReport;
 }

@@ -13,7 +13,6 @@ const after = 'Update URI: false';
 const field = (name: string): RegExp =>
   new RegExp(String.raw`^((?:[ \t]*<\?php)?[ \t/*#@]*)${name}:([^\r\n]*)`, 'im');
 const [pluginName, updateUri] = [field('Plugin Name'), field('Update URI')];
-/** The end of a comment behind a value. */
 const commentEnd = /\s*(?:\*\/|\?>).*$/;
 
 export interface SwitchResult {

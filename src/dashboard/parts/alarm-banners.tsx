@@ -15,24 +15,25 @@ interface Advice {
 }
 
 const servers = { path: '/servers', link: 'Servers' };
+const backups = { path: '/settings/backups', link: 'Backups' };
+const addresses = { path: '/addresses', link: 'Addresses' };
+const stores = { path: '/stores', link: 'Stores' };
+const settings = { path: '/settings', link: 'Settings' };
 const wait =
   'Nothing, if it ends within minutes. Otherwise see the error of each server under Servers.';
 
 const advices: Readonly<Record<FindingCode, Advice>> = {
   'restored-database': {
     text: 'Set the gap limit of your own wallet as shown, or it will not show every payment; then add what is missing. Never run both copies.',
-    path: '/addresses',
-    link: 'Addresses',
+    ...addresses,
   },
   'disk-low': {
     text: 'Free space on the disk of the database: no address is issued until then. You can delete backups that you also store on another machine.',
-    path: '/settings/backups',
-    link: 'Backups',
+    ...backups,
   },
   'disk-refuses': {
     text: 'Make the disk of the database writable, free space, or replace it. paygate then continues by itself and finds payments of the meantime in the chain.',
-    path: '/settings/backups',
-    link: 'Backups',
+    ...backups,
   },
   'no-server': {
     text: 'See the error of each server, or add other servers with --electrum. paygate finds missed payments once a server responds.',
@@ -86,33 +87,27 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
   },
   'foreign-use': {
     text: 'Another program uses this key: give each program its own account, or customers may pay to the same address. If no other program uses it, a server sends false data: use other servers, then run `paygate store recheck-used ID`.',
-    path: '/stores',
-    link: 'Stores',
+    ...stores,
   },
   'file-displaced': {
     text: 'Follow the instructions above, and find out who did that. Until then no address is issued and everything else continues; a crash would cost a minute.',
-    path: '/settings/backups',
-    link: 'Backups',
+    ...backups,
   },
   'database-damaged': {
     text: 'Follow the instructions above, on a disk that you trust: this disk loses data. paygate finds later payments in the chain again.',
-    path: '/settings/backups',
-    link: 'Backups',
+    ...backups,
   },
   'snapshot-failed': {
     text: 'Make sure that the folder of the backups is writable and has space.',
-    path: '/settings/backups',
-    link: 'Backups',
+    ...backups,
   },
   'wallet-gap': {
     text: 'Set the gap limit of your own wallet as shown, and start serve with the same --wallet-gap.',
-    path: '/addresses',
-    link: 'Addresses',
+    ...addresses,
   },
   'gap-reached': {
     text: 'Raise the gap limit of your own wallet, then start serve with the same --wallet-gap and a higher --refuse-gap. A payment to a newer address ends this too.',
-    path: '/addresses',
-    link: 'Addresses',
+    ...addresses,
   },
   'no-price': {
     text: 'Rates shows what each source answers. Nothing, if it ends within minutes. Otherwise name another source with --price-source; orders in satoshis need none.',
@@ -121,8 +116,7 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
   },
   'unlisted-proxy': {
     text: 'If it is your proxy, start serve as shown. Settings lists all sessions and their addresses.',
-    path: '/settings',
-    link: 'Settings',
+    ...settings,
   },
   'shop-unreachable': {
     text: 'Make sure that the shop’s server runs. paygate sends waiting callbacks once it responds.',
@@ -136,8 +130,7 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
   },
   'unknown-callback-url': {
     text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, including its secret. This alarm ends once a store has that URL, or after three days without such a request.',
-    path: '/stores',
-    link: 'Stores',
+    ...stores,
   },
   'shop-doubtful': {
     text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend these deliveries.',
@@ -155,8 +148,7 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
   },
   'own-certificate': {
     text: 'Make sure that the files are renewed, or that the certificate authority reaches this machine on port 80.',
-    path: '/settings',
-    link: 'Settings',
+    ...settings,
   },
 };
 

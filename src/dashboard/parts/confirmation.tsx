@@ -7,16 +7,13 @@ import { Form } from './form-parts.tsx';
 
 interface ConfirmationProps {
   readonly request: PageRequest;
-  /** The action of the page that is confirmed. */
   readonly action: string;
   readonly button: string;
   /** What will happen, a sentence each. */
   readonly consequences: readonly Child[];
-  /** The page behind Cancel. */
   readonly cancel: string;
   /** The action takes nothing away, so the button has no warning colour. */
   readonly isHarmless?: boolean;
-  /** More fields of the form. */
   readonly children?: Child;
 }
 

@@ -11,7 +11,6 @@ import { inWordsOfPages } from './page-words.ts';
 
 type SentForm = Pick<PageRequest, 'form'>;
 
-/** Faults of fields of one form. */
 export class FieldErrors extends PaygateError {
   readonly faults: Faults;
 
@@ -73,7 +72,6 @@ export function readFields<T>(request: SentForm, read: (readField: ReadField) =>
   return value;
 }
 
-/** Parses a whole number. */
 export const wholeNumberFrom =
   (min: number, max: number): Parse<number> =>
   (text) => {
@@ -93,7 +91,6 @@ export function parseBitcoin(text: string): number {
   throwInvalid(`an amount such as ${example} is expected, without separators of thousands`);
 }
 
-/** Parses one of the values of a select field. */
 export const oneOf =
   <T extends string>(values: readonly T[]): Parse<T> =>
   (text) =>

@@ -8,7 +8,6 @@ import { isPasskeyOffered, PasskeyButton } from './passkey-button.tsx';
 
 interface FormProps {
   readonly request: PageRequest;
-  /** The action of the page that the form requests. */
   readonly action: string;
   /** Label of the submit button; without it the children contain the buttons. */
   readonly button?: string;
@@ -46,7 +45,6 @@ export const Form = ({
 
 interface PasswordAgainProps {
   readonly request: PageRequest;
-  /** The action of the form that contains the fields. */
   readonly form: string;
 }
 
@@ -139,7 +137,6 @@ export function faultAttributes(request: PageRequest, name: string, action?: str
 
 interface FaultNoteProps {
   readonly request: PageRequest;
-  /** The name of the field. */
   readonly name: string;
   /** The action of the form, if other forms of the page have a field of this name. */
   readonly form?: string | undefined;
@@ -190,7 +187,6 @@ export const Field = (props: FieldProps) => {
 
 interface SwitchProps {
   readonly request: PageRequest;
-  /** The action of the form that contains the switch. */
   readonly form: string;
   readonly name: string;
   readonly label: string;
@@ -216,7 +212,6 @@ export const Switch = ({ request, form, name, label, on }: SwitchProps) => (
 
 interface FormVersionProps {
   readonly request: PageRequest;
-  /** The action of the form that contains this field. */
   readonly form: string;
   readonly value: unknown;
 }

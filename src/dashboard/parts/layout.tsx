@@ -210,7 +210,6 @@ const isNumberHead = (head: Child | NumberHead): head is NumberHead =>
 
 interface TableProps {
   readonly label: string;
-  /** One for each column. */
   readonly heads: readonly (Child | NumberHead)[];
   /**
    * A list of links, one in each row. A narrow screen shows the first four columns of a row as a
@@ -219,7 +218,6 @@ interface TableProps {
   readonly isList?: boolean;
   /** The first column of a list has a checkbox, and does not count. */
   readonly isChosen?: boolean;
-  /** The rows. */
   readonly children?: Child;
 }
 

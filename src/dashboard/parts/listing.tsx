@@ -22,7 +22,6 @@ export const maxCounted = 200;
 export const rowsPerCount = (request: PageRequest): number =>
   queryText(request, 'before') === undefined ? maxCounted + 1 : rowsPerQuery;
 
-/** The rows that the page shows. */
 export const rowsOfPage = <T,>(rows: readonly T[]): readonly T[] => rows.slice(0, pageSize);
 
 /** A parameter of the page's query; undefined if it is empty. */
@@ -68,11 +67,9 @@ export interface ListFiltersProps {
   readonly states?: FilterSelectProps['options'];
   /** Whether rows without a known store can be selected. */
   readonly offersNone?: boolean;
-  /** More filters. */
   readonly children?: Child;
 }
 
-/** The form of a list: search, state, store. */
 export const ListFilters = ({ request, path, children, ...given }: ListFiltersProps) => (
   <form method="get" action={path} class="row filters" data-auto>
     {given.search === undefined ? null : (
@@ -228,7 +225,6 @@ export function Pager({ request, rows, goesOnAt }: PagerProps) {
 
 interface ExportLinkProps {
   readonly request: PageRequest;
-  /** The path of the list. */
   readonly path: string;
 }
 
@@ -254,9 +250,7 @@ const ExportLink = ({ request, path }: ExportLinkProps) => {
 interface ListFootProps extends CountProps {
   readonly rows: PagerProps['rows'];
   readonly goesOnAt?: PagerProps['goesOnAt'];
-  /** The path of the list. */
   readonly path: string;
-  /** More files. */
   readonly children?: Child;
 }
 

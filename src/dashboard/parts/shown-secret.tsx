@@ -6,9 +6,7 @@ import { NarrowPage } from './layout.tsx';
 interface SecretPageProps {
   readonly title: string;
   readonly secret: string;
-  /** The page that led here. */
   readonly back: string;
-  /** A sentence about the secret. */
   readonly children: Child;
 }
 

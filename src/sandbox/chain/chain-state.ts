@@ -54,7 +54,6 @@ export class ChainState {
     return this.confirmed.coin(outpoint) ?? this.mempool.coin(outpoint);
   }
 
-  /** Whether the next block may spend the coin. */
   isMature({ coinbase, height }: Coin): boolean {
     const next = this.confirmed.tip.height + 1;
     return !coinbase || (height !== undefined && next - height >= coinbaseMaturity);
@@ -77,7 +76,6 @@ export class ChainState {
     return transaction;
   }
 
-  /** Removes the transactions and their descendants from the mempool. */
   evict(transactions: Iterable<SimulatedTransaction>): SimulatedTransaction[] {
     const leaving = [...this.mempool.withDescendants(transactions)];
     for (const transaction of leaving) {

@@ -53,7 +53,6 @@ export class ConfirmedChain {
     return this.#coinsOf.get(scripthash)?.values() ?? [];
   }
 
-  /** Sum of all unspent outputs. */
   totalSat(): number {
     let total = 0;
     for (const coin of this.#coins.values()) total += coin.valueSat;
@@ -90,7 +89,6 @@ export class ConfirmedChain {
     this.#spent.push(spent);
   }
 
-  /** Removes the tip and undoes its changes. */
   disconnect(): SimulatedBlock {
     const block = this.#blocks.pop() as SimulatedBlock;
     for (const transaction of block.transactions.toReversed()) {

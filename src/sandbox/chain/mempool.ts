@@ -36,7 +36,6 @@ export class Mempool {
     }
   }
 
-  /** Whether a transaction of the mempool spends the coin. */
   spends(coin: Coin): boolean {
     return this.#spenders.has(coin.key);
   }
@@ -47,7 +46,6 @@ export class Mempool {
     return transaction && coinAt(transaction, vout, undefined);
   }
 
-  /** Whether an input spends an unconfirmed transaction. */
   hasUnconfirmedInput(transaction: SimulatedTransaction): boolean {
     return transaction.inputs.some(({ txid }) => this.#entries.has(txid));
   }
@@ -61,7 +59,6 @@ export class Mempool {
     }
   }
 
-  /** The transactions and all their descendants in the mempool. */
   withDescendants(roots: Iterable<SimulatedTransaction>): Set<SimulatedTransaction> {
     const found = new Set(roots);
     // An iteration over a Set also yields elements that are added meanwhile.

@@ -33,7 +33,6 @@ export interface Reorganisation {
 interface Plan {
   /** Transactions for the new branch, by height, in their old order. */
   readonly mine: Map<number, SimulatedTransaction[]>;
-  /** Transactions that return to the mempool. */
   readonly restore: Set<SimulatedTransaction>;
   readonly drop: SimulatedTransaction[];
 }

@@ -27,7 +27,6 @@ export interface Signer {
   readonly type: ScriptType;
 }
 
-/** Script and witness that a signature adds to an input. */
 interface Unlocking {
   readonly script: Uint8Array;
   readonly witness: Uint8Array[];
@@ -66,7 +65,6 @@ export function signerOf(privateKey: Uint8Array, script: Uint8Array): Signer {
 /** Bytes of a count or a length up to 65,535. */
 const countSize = (count: number): number => (count < 0xfd ? 1 : 3);
 
-/** Upper bound of the virtual size. */
 export function estimateVsize(
   signers: readonly Signer[],
   outputs: readonly TransactionOutput[],
@@ -111,7 +109,6 @@ export function signTransaction(
 
 type Plain = ReturnType<typeof RawOldTx.decode>;
 
-/** Signs one input. */
 function unlock(
   plain: Plain,
   coins: readonly Coin[],

@@ -95,7 +95,6 @@ export class SimulatedChain {
     return this.#state.confirmed.block(height);
   }
 
-  /** The 80 bytes of a header on the best chain. */
   header(height: number): Uint8Array | undefined {
     return this.block(height)?.header;
   }
@@ -122,7 +121,6 @@ export class SimulatedChain {
     return blockhash && { raw, location: { blockhash, confirmations: 0 } };
   }
 
-  /** Height of the block that has the transaction; undefined when none has it. */
   heightOf(txid: Txid): number | undefined {
     return this.#state.confirmed.positionOf(txid)?.height;
   }
@@ -207,7 +205,6 @@ export class SimulatedChain {
     return this.#notifying(() => this.#spender.replace(txid, outputs, options));
   }
 
-  /** Removes a transaction and its descendants from the mempool. */
   evict(txid: Txid): void {
     const transaction = this.#state.mempool.get(txid);
     if (!transaction) throw new PaygateError('not_found', `not in the mempool: ${txid}`);
@@ -222,7 +219,6 @@ export class SimulatedChain {
     return this.#notifying(() => this.#state.accept(raw).txid);
   }
 
-  /** Adds an evicted or dropped transaction to the mempool again. */
   rebroadcast(txid: Txid): Txid {
     const transaction = this.#state.known.get(txid);
     if (!transaction) throw new PaygateError('not_found', `never seen: ${txid}`);
@@ -243,7 +239,6 @@ export class SimulatedChain {
     this.mine();
   }
 
-  /** Makes a change and then calls the listeners. */
   #notifying<T>(change: () => T): T {
     const result = change();
     const notification = { tip: this.tip, scripthashes: this.#state.takeTouchedScripts() };

@@ -16,9 +16,7 @@ export interface TransactionOutput {
   readonly script: Uint8Array;
 }
 
-/** An unspent output. */
 export interface Coin extends Outpoint, TransactionOutput {
-  /** The result of outpointKey. */
   readonly key: string;
   readonly scripthash: Scripthash;
   /** Height of its block; undefined while its transaction is in the mempool. */
@@ -42,7 +40,6 @@ export interface SimulatedTransaction {
   readonly touches: ReadonlySet<Scripthash>;
 }
 
-/** Map key of an outpoint. */
 export const outpointKey = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`;
 
 export const totalSat = (outputs: readonly TransactionOutput[]): number =>

@@ -15,10 +15,8 @@ import { type Coin, type TransactionOutput, totalSat } from './simulated-transac
 export interface Spending {
   /** Candidates in order of use; only as many as needed are spent. */
   readonly coins: Iterable<Coin>;
-  /** Minimum number of coins to spend. */
   readonly mustSpend: number;
   readonly recipients: readonly TransactionOutput[];
-  /** Script of the change output. */
   readonly change: Uint8Array;
   /** Satoshi for each virtual byte. */
   readonly feeRate: number;
@@ -32,7 +30,6 @@ export interface Spending {
 const dustSat = 330;
 
 export class SimulatedWallet {
-  /** The script of the faucet. */
   readonly script: Uint8Array;
   readonly scripthash: Scripthash;
   readonly #signers = new Map<Scripthash, Signer>();

@@ -23,7 +23,6 @@ export interface ChainView {
   raw(txid: Txid): Uint8Array | undefined;
   /** What a verbose transaction.get adds. */
   location(txid: Txid): TransactionLocation | undefined;
-  /** Transactions of a block, in their order. */
   txids(height: number): readonly Txid[] | undefined;
   proof(txid: Txid, height: number): { branch: string[]; position: number } | undefined;
 }
@@ -31,7 +30,6 @@ export interface ChainView {
 /** An easy target that differs from regtest's own. */
 const otherBits = 0x207ffffe;
 
-/** The true chain. */
 function honest(chain: SimulatedChain): ChainView {
   return {
     tipHeight: chain.tipHeight,
@@ -166,7 +164,6 @@ function omitting(
   };
 }
 
-/** Another hash, always the same one for the same hash. */
 const otherHash = (hash: string): string =>
   displayHex(sha256x2(isHash(hash) ? hashBytes(hash) : Buffer.from(hash)));
 

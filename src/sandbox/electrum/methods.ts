@@ -274,7 +274,6 @@ interface HeaderCall {
   readonly params: readonly unknown[];
 }
 
-/** Maximum number of headers in one response of block.headers. */
 const maxHeaders = 2016;
 
 /** Result of headers.subscribe and parameter of its notifications. */
