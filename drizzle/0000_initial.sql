@@ -246,7 +246,6 @@ CREATE TABLE `links` (
 	`max_amount` integer,
 	`suggested` text DEFAULT '[]' NOT NULL,
 	`note` text NOT NULL,
-	`view` text NOT NULL,
 	`is_active` integer NOT NULL,
 	`max_orders` integer,
 	`order_count` integer DEFAULT 0 NOT NULL,
@@ -267,6 +266,7 @@ CREATE TABLE `orders` (
 	`store_id` integer NOT NULL,
 	`address_id` integer NOT NULL,
 	`link_id` integer,
+	`till_id` integer,
 	`currency` text,
 	`amount_minor` integer,
 	`amount_sat` integer NOT NULL,
@@ -293,7 +293,8 @@ CREATE TABLE `orders` (
 	`invoice_metadata` text,
 	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`address_id`) REFERENCES `addresses`(`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`link_id`) REFERENCES `links`(`id`) ON UPDATE no action ON DELETE no action
+	FOREIGN KEY (`link_id`) REFERENCES `links`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`till_id`) REFERENCES `tills`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `orders_public_id_unique` ON `orders` (`public_id`);--> statement-breakpoint
@@ -304,6 +305,7 @@ CREATE INDEX `orders_link` ON `orders` (`store_id`,`link_id`,`status`,`created_a
 CREATE INDEX `orders_link_reference` ON `orders` (`store_id`,`link_id`,`reference`,`status`,`created_at`) WHERE link_id is not null and reference is not null;--> statement-breakpoint
 CREATE INDEX `orders_minor` ON `orders` (`amount_minor`) WHERE amount_minor is not null;--> statement-breakpoint
 CREATE INDEX `orders_sat` ON `orders` (`amount_sat`);--> statement-breakpoint
+CREATE INDEX `orders_till` ON `orders` (`till_id`,`created_at`) WHERE till_id is not null;--> statement-breakpoint
 CREATE INDEX `orders_expiring` ON `orders` (`expires_at`) WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX `orders_expired` ON `orders` (`expires_at`) WHERE status = 'expired';--> statement-breakpoint
 CREATE TABLE `quotes` (
@@ -334,6 +336,22 @@ CREATE TABLE `refunds` (
 --> statement-breakpoint
 CREATE INDEX `refunds_order` ON `refunds` (`order_id`);--> statement-breakpoint
 CREATE INDEX `refunds_done` ON `refunds` (`done_at`) WHERE done_at is not null;--> statement-breakpoint
+CREATE TABLE `tills` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`store_id` integer NOT NULL,
+	`name` text NOT NULL,
+	`seen_up_to` integer,
+	`code_hash` blob,
+	`code_until` integer,
+	`token_hash` blob,
+	`created_at` integer NOT NULL,
+	`seen_at` integer,
+	`removed_at` integer,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `tills_code_hash_unique` ON `tills` (`code_hash`);--> statement-breakpoint
+CREATE UNIQUE INDEX `tills_token_hash_unique` ON `tills` (`token_hash`);--> statement-breakpoint
 CREATE TABLE `attempts` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`channel` text NOT NULL,

@@ -1,6 +1,6 @@
 // `npm run screenshots`: makes docs/img/*.png anew, in Chromium (PAYGATE_CHROMIUM, or Debian's), of a
 // sandbox that this starts on its usual ports, in which a few orders are placed and paid: the
-// dashboard, each state of the customer's page (checkout-*.png), and the pages of links (link-*.png).
+// dashboard, each state of the customer's page (checkout-*.png), the pages of links and tills (link-*.png, till*.png).
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,9 +25,11 @@ try {
   const browser = await chromium.launch({ executablePath: chromiumPath });
   try {
     const context = await browser.newContext({ viewport, colorScheme: 'light' });
-    await shoot(await context.newPage(), links);
+    const owner = await context.newPage();
+    await shoot(owner, links);
+    await shootLinks(browser, owner, links);
+    // It sets the clock forward, which ends the session of the owner.
     await shootCheckout(browser, links);
-    await shootLinks(browser, links);
   } finally {
     await browser.close();
   }
@@ -147,8 +149,8 @@ async function shootCheckout(browser: Browser, links: Links) {
   await shoot('late', expired);
 }
 
-/** A donation page, and a till with its order. */
-async function shootLinks(browser: Browser, links: Links) {
+/** A donation page, and a till with its sale. */
+async function shootLinks(browser: Browser, owner: Page, links: Links) {
   const context = await browser.newContext({ viewport: phone, colorScheme: 'light' });
   const page = await context.newPage();
   const tips = await post(links, '/links', {
@@ -156,12 +158,15 @@ async function shootLinks(browser: Browser, links: Links) {
     ...{ currency: 'EUR', min: '1', suggested: ['5', '10', '25'], note: 'optional' },
   });
   await save(page, 'link-donation', tips.url);
-  const till = await post(links, '/links', { title: 'Counter', currency: 'EUR', view: 'till' });
-  await save(page, 'link-till', till.url);
-  await page.getByLabel('Amount in EUR').fill('12.50');
-  await page.getByRole('button', { name: 'Pay', exact: true }).click();
+  await owner.goto(`${new URL(links.dashboard).origin}/dashboard/tills/new`);
+  await owner.getByRole('button', { name: 'Show the code' }).click();
+  await page.goto((await owner.getByText('/till/pair/').textContent()) ?? '');
+  await page.getByRole('button', { name: 'Use this device as' }).click();
+  await save(page, 'till', page.url());
+  await page.getByLabel('Amount in').fill('12000');
+  await page.getByRole('button', { name: 'Charge' }).click();
   await page.getByText('Waiting for payment').waitFor();
-  await save(page, 'link-till-order', page.url());
+  await save(page, 'till-sale', page.url());
 }
 
 /** Orders a thing in the demo shop, whose page stays open. @returns the page for the customer */

@@ -419,6 +419,7 @@ function buildPages(
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     issue: createAddressIssuer(issuing),
   };
+  const takePayment = createPaymentTaker(api);
   const dashboard = createDashboard({
     ...common,
     world,
@@ -432,11 +433,11 @@ function buildPages(
     clockFault: () => clock.fault(),
     callbackSender,
     dashboardPlainHttp: config.dashboardPlainHttp,
-    takePayment: createPaymentTaker(api),
+    takePayment,
     askApi: (asked, env) => fetch(asked, env),
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({ ...common, ...issuing, world });
+  const checkout = createCheckout({ ...common, ...issuing, world, takePayment });
   const fetch = createHttpApp({
     ...api,
     ...common,

@@ -71,6 +71,8 @@ export interface OrderDraft {
   /** SHA-256 of the request's body. */
   readonly bodyHash: Buffer;
   readonly invoice?: InvoiceTexts | undefined;
+  /** The till that makes it. */
+  readonly tillId?: number | undefined;
 }
 
 export interface Issued {

@@ -11,6 +11,7 @@ import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { beginRefusal, logFailure } from '../web/error-body.ts';
 import {
   htmlDocument,
+  iconPath,
   inlineStyle,
   reloadScript,
   reloadUnlessFollowed,
@@ -57,6 +58,8 @@ interface FrameProps {
   readonly scripts?: readonly string[];
   /** False for the answer to a form, which no link can load again. */
   readonly hasLanguages?: boolean;
+  /** URL of the manifest of a page for the home screen, which has an icon. */
+  readonly manifest?: string;
   /** Read across a counter. */
   readonly isTill?: boolean;
   readonly children?: Child;
@@ -67,6 +70,7 @@ export const CheckoutFrame = ({
   title,
   scripts = [],
   hasLanguages = true,
+  manifest,
   isTill = false,
   children,
 }: FrameProps) =>
@@ -76,6 +80,7 @@ export const CheckoutFrame = ({
     dir: reading.dir,
     head: html`${checkoutStyle.markup}
       ${scripts.length > 0 ? reloadScript.markup : ''}
+      ${manifest === undefined ? '' : html`<link rel="manifest" href="${manifest}" /><link rel="icon" href="${iconPath}" />`}
       ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}`,
     body: (
       <>

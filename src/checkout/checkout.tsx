@@ -1,6 +1,6 @@
-// The pages for customers: orders below /o, links below /l. Everybody who has an order's id sees
-// that order and may ask for a new quote. There is no cookie and no session. A GET changes nothing.
-// No id is logged.
+// The pages for customers: orders below /o, links below /l. Tills are below /till, with a cookie of
+// their own. Everybody who has an order's id sees that order and may ask for a new quote. A GET
+// changes nothing, and no id is logged.
 
 import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/access/rate-limit.ts';
@@ -23,13 +23,15 @@ import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { CustomerPage, frameScript } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
-import { tillScript } from './payer-page.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { receiptPage } from './receipt-page.tsx';
 import { shownOrder } from './shown-order.ts';
+import { tillScript } from './till/till-pages.tsx';
+import { createTillRoutes, type TillRouteOptions } from './till/till-routes.tsx';
 import type { Words } from './words/words.ts';
 
-export interface CheckoutOptions extends Omit<LinkRouteOptions, 'takeRequest'> {
+export interface CheckoutOptions
+  extends Omit<TillRouteOptions, 'takeRequest' | 'takeSale' | 'requote'> {
   readonly world: LinkRouteOptions['world'] & Pick<World, 'monotonic' | 'after'>;
   readonly limitVisit: LimitVisit;
 }
@@ -50,6 +52,8 @@ interface RequestedPage {
 const pageRate: Rate = { perMinute: 60, burst: 60 };
 /** Orders that one client makes by links. */
 const linkOrderRate: Rate = { perMinute: 5, burst: 5 };
+/** Sales of one till. */
+const saleRate: Rate = { perMinute: 30, burst: 30 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
 const maxStreams = 300;
 const maxStreamsOfClient = 20;
@@ -62,16 +66,9 @@ const maxQuotes = 500;
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { records, world, proxies, publicUrl } = options;
   const { orderView } = records;
-  const limits = createLimits({ page: pageRate, linkOrder: linkOrderRate }, () =>
-    world.monotonic(),
-  );
-  const streams = new EventStreams({
-    world,
-    maxStreams,
-    maxOfClient: maxStreamsOfClient,
-    refusal: () =>
-      new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 }),
-  });
+  const rates = { page: pageRate, linkOrder: linkOrderRate, sale: saleRate };
+  const limits = createLimits(rates, () => world.monotonic());
+  const streams = createStreams(world);
   records.events.on('orderChanged', (orderId) => streams.announce(orderId));
 
   const takeRequest: LinkRouteOptions['takeRequest'] = (rate, context) =>
@@ -127,8 +124,17 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     return context.redirect(`../${row.publicId}${reading.langQuery}`, 303);
   });
   orders.onError((error, context) => sendError(options, context, error));
+  const tills = createTillRoutes({
+    ...options,
+    takeRequest,
+    takeSale: (tillId) => limits.take('sale', String(tillId)),
+    requote: (row) => requote(options, row),
+  });
   return {
-    app: new Hono().route('/o', orders).route('/l', createLinkRoutes({ ...options, takeRequest })),
+    app: new Hono()
+      .route('/o', orders)
+      .route('/l', createLinkRoutes({ ...options, takeRequest }))
+      .route('/till', tills),
     receiptPage(context, limitLookup) {
       const limited: LimitedLookup = (...lookup) => {
         takeRequest('page', context);
@@ -139,6 +145,15 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     stop: () => streams.stop(),
   };
 }
+
+const createStreams = (world: CheckoutOptions['world']): EventStreams =>
+  new EventStreams({
+    world,
+    maxStreams,
+    maxOfClient: maxStreamsOfClient,
+    refusal: () =>
+      new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 }),
+  });
 
 /**
  * Promises the price of now to an order that needs a quote, and leaves any other as it is.

@@ -11,7 +11,6 @@ import frame from './browser/frame.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { instructionOf } from './instructions.ts';
 import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
-import { tillScript } from './payer-page.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
 import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
@@ -24,22 +23,15 @@ interface Props {
 export const frameScript = hashedAsset('frame', 'js', 'text/javascript', frame);
 
 export const CustomerPage = ({ shown, reading }: Props) => {
-  const { order, storeName, stage, tillId } = shown;
+  const { order, storeName, stage } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
   const live = `${id}/live`;
-  const isTill = tillId !== null;
-  const Box = isTill ? TillBox : PayBox;
-  // At a counter, the pill and the code say it all.
-  const isToScan = isTill && stage === 'payable' && order.received_sat === 0 && !shown.hasFallen;
   return (
     <CheckoutFrame
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
-      scripts={[pageScript, isTill ? tillScript : frameScript].map(
-        ({ name }) => `assets/${name()}`,
-      )}
-      isTill={isTill}
+      scripts={[pageScript, frameScript].map(({ name }) => `assets/${name()}`)}
     >
       <h1>
         <bdi>{storeName}</bdi>
@@ -49,14 +41,12 @@ export const CustomerPage = ({ shown, reading }: Props) => {
       </p>
       <div id="status" data-live={live} aria-live="polite">
         <Pills shown={shown} reading={reading} />
-        {isToScan ? null : (
-          <p>
-            <Sentence text={instructionOf(shown, reading)} />
-          </p>
-        )}
+        <p>
+          <Sentence text={instructionOf(shown, reading)} />
+        </p>
       </div>
       <div id="pay" data-live={live} class="unprinted">
-        {stage === 'payable' ? <Box shown={shown} reading={reading} /> : null}
+        {stage === 'payable' ? <PayBox shown={shown} reading={reading} /> : null}
         {stage === 'lapsed' ? (
           <form method="post" action={`${id}/quote${langQuery}`}>
             <button type="submit" class="main">
@@ -65,13 +55,6 @@ export const CustomerPage = ({ shown, reading }: Props) => {
           </form>
         ) : null}
       </div>
-      {isTill ? (
-        <p class="unprinted">
-          <a class="button main" href={`../l/${tillId}${langQuery}`}>
-            {words.till.next}
-          </a>
-        </p>
-      ) : null}
       <div id="facts" data-live={live}>
         <Facts shown={shown} reading={reading} />
         <Payments shown={shown} reading={reading} />
@@ -87,15 +70,12 @@ const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
     : formats.money(order.amount, order.currency);
 
 /** The state of the order, and what is unusual about it. */
-const Pills = ({ shown: { order, stage, tillId }, reading: { words, formats } }: Props) => {
-  const isAwaited = tillId !== null && stage === 'payable';
+const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
   const isPart = stage === 'payable' && order.received_sat > 0;
   const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <p class="pills" data-status={order.status}>
-      <Pill tone={isAwaited ? 'waiting' : orderWords[order.status].tone}>
-        {isAwaited ? words.till.waiting : words.orderStates[order.status]}
-      </Pill>
+      <Pill tone={orderWords[order.status].tone}>{words.orderStates[order.status]}</Pill>
       {order.late ? <Pill tone="waiting">{words.late}</Pill> : null}
       {isPart ? (
         <Pill tone="waiting">
@@ -149,27 +129,6 @@ const PayBox = ({ shown, reading }: Props) => {
         <summary>{pay.addressAlone}</summary>
         <QrCode text={paymentUri(address)} label={pay.qrCodeOfAddress} />
       </details>
-    </section>
-  );
-};
-
-/** The customer scans it from the device of the shop, which has nothing to open or to copy. */
-const TillBox = ({ shown, reading }: Props) => {
-  const { order } = shown;
-  const { words, formats } = reading;
-  const missingSat = order.missing_sat ?? 0;
-  return (
-    <section class="box" aria-label={words.pay.payment}>
-      <QrCode text={order.uri ?? ''} label={words.pay.qrCode} />
-      <p class="amount">
-        <Sentence text={formats.bitcoin(missingSat)} />
-      </p>
-      <p class="address">
-        <bdi dir="ltr">
-          <code>{order.address}</code>
-        </bdi>
-      </p>
-      <Until shown={shown} reading={reading} />
     </section>
   );
 };
@@ -299,9 +258,9 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
   );
 };
 
-const WayBack = ({ shown: { order, storeName, stage, tillId }, reading: { words } }: Props) => {
+const WayBack = ({ shown: { order, storeName, stage }, reading: { words } }: Props) => {
   const mayStillPay = order.status === 'open' && stage !== 'undecided';
-  if (order.return_url === null || mayStillPay || tillId !== null) return null;
+  if (order.return_url === null || mayStillPay) return null;
   return (
     <p class="unprinted">
       <a class="button" href={order.return_url} target="_top">

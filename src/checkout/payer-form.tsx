@@ -39,25 +39,17 @@ export const shownAmount = (
     ? formats.sat(amount)
     : formats.money(formatMoney(BigInt(amount), currency), currency);
 
-interface FormProps extends LinkPageProps {
-  /** Text of the main button. */
-  readonly label: string;
-  /** Stands below the amount. */
-  readonly children?: Child;
-}
-
-export const PayerForm = ({ shown, reading, label, children }: FormProps) => {
+export const PayerForm = ({ shown, reading }: LinkPageProps) => {
   const { link, formKey } = shown;
   return (
     // Without novalidate, a browser complains in its own language.
     <form method="post" action={`${link.publicId}${reading.langQuery}`} novalidate>
       <input type="hidden" name="key" value={formKey} />
       {link.amount === null ? <AmountField shown={shown} reading={reading} /> : null}
-      {children}
       {link.note === 'no' ? null : <NoteField shown={shown} reading={reading} />}
       <p>
         <button type="submit" class="main">
-          <Sentence text={label} />
+          {reading.words.link.payWithBitcoin}
         </button>
       </p>
       <Suggestions shown={shown} reading={reading} />

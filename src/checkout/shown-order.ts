@@ -36,12 +36,10 @@ export interface ShownOrder {
   readonly validUntil: number | null;
   /** A quote ends then. */
   readonly isQuoted: boolean;
-  /** `lnk_…` of the till that made it; null for any other order. */
-  readonly tillId: string | null;
 }
 
 export function shownOrder(view: OrderView, record: OrderRecord, now: number): ShownOrder {
-  const { details, facts, linkView } = record;
+  const { details, facts } = record;
   const standing = view.standing(record, now);
   const { status, missingSat, quote, payments } = standing;
   const { address, storeName, reference } = details;
@@ -72,7 +70,6 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
         : null,
     validUntil: isPriced ? (promised ?? facts).expiresAt : null,
     isQuoted: isPayable && promised !== null,
-    tillId: linkView === 'till' ? details.linkPublicId : null,
   };
 }
 

@@ -42,6 +42,7 @@ import { paymentsExportPage } from './pages/sales/payments-export.ts';
 import { paymentsPage } from './pages/sales/payments-page.tsx';
 import { ratesPage } from './pages/sales/rates-page.tsx';
 import { refundPage } from './pages/sales/refund-page.tsx';
+import { newTillPage, tillPage, tillsPage } from './pages/sales/tills-page.tsx';
 import { auditPage } from './pages/settings/audit-page.tsx';
 import { backupsPage } from './pages/settings/backups-page.tsx';
 import { notificationsPage } from './pages/settings/notifications-page.tsx';
@@ -103,6 +104,9 @@ export const pages: readonly Page[] = [
   newLinkPage,
   linkPage,
   printedLinkPage,
+  tillsPage,
+  newTillPage,
+  tillPage,
   serversPage,
   storesPage,
   newStorePage,

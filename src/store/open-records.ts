@@ -31,6 +31,7 @@ import { Orders } from './orders/orders.ts';
 import { createReceiptPrices } from './orders/receipt-prices.ts';
 import { createRefunds } from './orders/refunds.ts';
 import { SaleSearch } from './orders/sale-search.ts';
+import { createTills } from './orders/tills.ts';
 import { createConflictingPayments } from './payments/conflicting-payments.ts';
 import { createPaymentCounts } from './payments/payment-counts.ts';
 import { createPaymentView } from './payments/payment-view.ts';
@@ -117,6 +118,7 @@ export async function openRecords(asked: OpenOptions) {
       refunds: createRefunds(orm),
       links: new Links({ ...linkParts, idempotency }),
       linkView,
+      tills: createTills(orm),
       eventView: createEventView(orm),
       ledger: new Ledger({ orm, headers, outbox, orders, conflicts, state, events }),
       broadcasts: createBroadcasts(orm),

@@ -12,6 +12,13 @@ const needs = {
   text: { 'img-src': "'self'", 'form-action': "'none'" },
   /** A page for customers: an inline style as above, our script and forms, no image. */
   checkout: { 'connect-src': "'self'", 'form-action': "'self'" },
+  /** The same, on the home screen of the merchant's device. */
+  till: {
+    'connect-src': "'self'",
+    'form-action': "'self'",
+    'manifest-src': "'self'",
+    'img-src': "'self'",
+  },
   /** A page with forms and our script. Pico CSS draws its arrows and ticks by `data:` images. */
   interactive: {
     'style-src': "'self'",
@@ -57,11 +64,12 @@ export function setCheckoutHeaders(
   context: Context,
   styleHash: string,
   embedOrigins: readonly string[],
+  kind: 'checkout' | 'till' = 'checkout',
 ): void {
   const sources = {
     'style-src': `'${styleHash}'`,
     'script-src': scripts(),
-    ...needs.checkout,
+    ...needs[kind],
   };
   const policy = policyOf(sources, embedOrigins.join(' ') || undefined);
   context.header('Content-Security-Policy', policy);

@@ -1,5 +1,5 @@
 // The pages of links in a real Chromium: from the form to the paid order with and without script,
-// the till, the frame on another site, and how all of it fits and reads.
+// the frame on another site, and how all of it fits and reads.
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,6 @@ import { cleanUp, whenOver } from '../support/files.ts';
 import { fixed, type LinkScene, openLink } from '../support/links.ts';
 import { keyboardFaults, languageFaults, overflows } from '../support/page-checks.ts';
 import { type PageSettings, settings, widths } from '../support/page-settings.ts';
-import { openScanner, readPaymentUri } from '../support/qr.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 const phone = { viewport: { width: 360, height: 740 } };
@@ -22,7 +21,6 @@ const donation: LinkBody = {
   ...{ currency: 'EUR', min: '1', max: '1000000', suggested: ['5', '10', '25000'] },
   note: 'required',
 };
-const till: LinkBody = { title: 'Till', currency: 'EUR', view: 'till' };
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
@@ -106,57 +104,6 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end();
   });
 
-  test('the keypad of a till types, charges, and goes on to the next customer', async () => {
-    const link = await openLink(till);
-    const { page, end } = await openFor(link, phone);
-    await page.addInitScript(`
-      globalThis.locks = 0;
-      const wakeLock = { request: async () => { globalThis.locks += 1; } };
-      Object.defineProperty(navigator, 'wakeLock', { value: wakeLock });
-    `);
-    await page.goto(urlOf(link));
-    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
-    for (const key of ['9', '9', 'Clear', '1', '2', '.', '5', '5', '0', '0']) await press(key);
-    const amount = page.getByLabel('Amount in EUR');
-    expect(await amount.inputValue()).toBe('12.55');
-    for (const key of ['Delete the last digit', '0']) await press(key);
-    expect(await page.evaluate('globalThis.locks')).toBe(1);
-    await press('Pay');
-    await page.waitForURL(/\/o\//);
-    await page.getByText('Waiting for payment').waitFor();
-    expect(await page.evaluate('globalThis.locks')).toBe(1);
-    const code = page.locator('#pay svg').first();
-    expect((await code.boundingBox())?.width).toBeGreaterThan(280);
-    const scan = await openScanner(browser);
-    const [order] = await link.orders();
-    const read = readPaymentUri((await scan(code)) ?? '');
-    expect([read.address, read.amountSat]).toEqual([order?.address, 25_000]);
-    await payNewest(link);
-    const pill = page.locator('.pill.good');
-    await pill.waitFor();
-    expect((await pill.boundingBox())?.height).toBeGreaterThan(40);
-    await page.getByRole('link', { name: 'Next' }).click();
-    await page.waitForURL(urlOf(link));
-    expect(await amount.inputValue()).toBe('');
-    await end();
-  });
-
-  test('a till works as a plain field without JavaScript', async () => {
-    const link = await openLink(till);
-    const { page, end } = await openFor(link, { ...phone, javaScriptEnabled: false });
-    await page.goto(urlOf(link));
-    expect(await page.getByRole('button').count()).toBe(1);
-    await page.getByLabel('Amount in EUR').fill('12.50');
-    await page.getByRole('button', { name: 'Pay' }).click();
-    await page.getByText('Waiting for payment').waitFor();
-    await payNewest(link);
-    await page.reload();
-    await page.locator('.pill.good').waitFor();
-    await page.getByRole('link', { name: 'Next' }).click();
-    await page.waitForURL(urlOf(link));
-    await end();
-  });
-
   test('a frame on a site that the store names takes an order; on another it is blocked', async () => {
     const link = await openLink(fixed);
     const frame = `<!doctype html><title>Shop</title><iframe src="${urlOf(link)}" width="400" height="720"></iframe>`;
@@ -191,23 +138,16 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     readonly isSent?: boolean;
   }
 
-  /** One app with a link of each kind, and the order of a till. */
+  /** One app with a link of each kind. */
   async function openAll() {
     const trustedProxy = [parseProxyNetwork('127.0.0.1')];
     const link = await openLink({ ...fixed, description: 'A2' }, { config: { trustedProxy } });
     const pathOf = async (body: LinkBody): Promise<string> =>
       `/l/${(await link.app.post('/links', { title: 'Other', ...body })).body.id}`;
-    const tillPath = await pathOf({ ...till, note: 'optional', suggested: ['3.50'] });
-    const made = await fetch(originOf(link) + tillPath, {
-      ...{ method: 'POST', body: 'amount=3.50', redirect: 'manual' },
-      headers: { Origin: originOf(link) },
-    });
     const all: Shown[] = [
       { name: 'fixed', path: link.path },
       { name: 'donation', path: await pathOf(donation) },
       { name: 'donation with errors', path: await pathOf(donation), isSent: true },
-      { name: 'till', path: tillPath },
-      { name: 'order of the till', path: made.headers.get('Location')?.replace('..', '') ?? '' },
       { name: 'closed', path: await pathOf({ amount_sat: 1_000, active: false }) },
     ];
     return { link, all };

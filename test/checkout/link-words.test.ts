@@ -63,8 +63,6 @@ const pages: readonly (readonly [string, LinkBody])[] = [
   ['an open amount', open],
   ['satoshis', inSatoshis],
   ['a fixed amount', { currency: 'EUR', amount: '5', note: 'optional' }],
-  ['a till', { ...open, view: 'till' }],
-  ['a till with an amount', { currency: 'EUR', amount: '5', view: 'till' }],
 ];
 
 test.each(pages)('the page of %s has no text of its own beside the words', async (_, body) => {

@@ -478,7 +478,7 @@ describe('limits and origin', () => {
   });
 
   test('a GET leaves the database as it is, and the log names no link', async () => {
-    const link = await openLink({ ...fixed, view: 'till' });
+    const link = await openLink(fixed);
     const reader = look(link.app.path, { readonly: true });
     const rows = () =>
       ['links', 'orders', 'addresses', 'idempotency_keys'].map((table) =>
@@ -570,62 +570,5 @@ describe('the language', () => {
     expect((await link.see()).text).toContain('<html lang="ar" dir="rtl">');
     await link.change({ active: false });
     expect((await link.see()).text).toContain('<html lang="ar" dir="rtl">');
-  });
-});
-
-describe('a till', () => {
-  const till = { title: 'Till', currency: 'EUR', view: 'till' } as const;
-
-  test('has a keypad beside its field, and its own script', async () => {
-    const link = await openLink(till);
-    const seen = await link.see('?lang=de');
-    expect(seen.text.match(/<button type="button" data-key=/g)?.length).toBe(13);
-    expect(seen.text).toContain('data-key=","');
-    expect(field(seen, 'amount')).toContain('inputmode="decimal"');
-    const [, script = ''] = /<script type="module" src="([^"]+)">/.exec(seen.text) ?? [];
-    const asset = await visitorOf(link.app).get(new URL(script, `http://x${link.path}`).pathname);
-    expect(asset.status).toBe(200);
-    expect(asset.headers.get('Content-Type')).toContain('text/javascript');
-    expect(asset.text.length).toBeLessThan(2_000);
-  });
-
-  test('in satoshis has no key for decimals', async () => {
-    const link = await openLink({ title: 'Till', view: 'till' });
-    expect((await link.see()).text).toContain('data-key="00"');
-  });
-
-  test('charges its own amount', async () => {
-    const link = await openLink({ ...till, amount: '3.00' });
-    const seen = await link.see();
-    expect(textOf(seen)).toContain('Charge €3.00');
-    expect(seen.text).not.toContain('keypad"');
-  });
-
-  test('leads from its order to the next one', async () => {
-    const link = await openLink(till);
-    const { to = '' } = await link.submit({ amount: '12.50' }, '?lang=en');
-    const path = to.replace('..', '');
-    const visitor = visitorOf(link.app);
-    const open = await visitor.get(path);
-    expect(open.text).toContain('<main class="till">');
-    expect(textOf(open)).toContain('€12.50 Waiting for payment');
-    expect(open.text).toContain(`href="../l/${link.id}?lang=en"`);
-    expect(open.text.match(/<script type/g)?.length).toBe(2);
-    // The device of the shop must not open the wallet of the shop.
-    expect(open.text).not.toContain('href="bitcoin:');
-    expect(textOf(open)).not.toMatch(/Copy|Open in a wallet/);
-    link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
-    link.app.chain.mine(2);
-    await link.app.settle();
-    expect(textOf(await visitor.get(path))).toContain('€12.50 Paid');
-    expect(textOf(await visitor.get(path))).toContain('Next');
-  });
-
-  test('is no part of the page of another order', async () => {
-    const link = await openLink(fixed);
-    const { to = '' } = await link.submit();
-    const { text } = await visitorOf(link.app).get(to.replace('..', ''));
-    expect(text).not.toMatch(/class="till"|src="[^"]*\btill\b/);
-    expect(text).not.toContain('../l/');
   });
 });

@@ -31,11 +31,11 @@ describe('a link', () => {
   it('is added, listed and shown', async () => {
     const shop = await open();
     const terms = ['--currency', 'EUR', '--min', '5', '--suggested', '5', '10.50'];
-    const others = ['--note', 'optional', '--view', 'till', '--max-orders', '9'];
+    const others = ['--note', 'optional', '--max-orders', '9'];
     const link = await json(shop, 'add', '--title', 'Tips', ...terms, ...others);
     expect(link).toMatchObject({
       ...{ store_id: 1, title: 'Tips', currency: 'EUR', amount: null, min: '5.00', max: null },
-      ...{ suggested: ['5.00', '10.50'], note: 'optional', view: 'till', most_orders: 9 },
+      ...{ suggested: ['5.00', '10.50'], note: 'optional', most_orders: 9 },
       ...{ active: true, order_count: 0, url: `https://pay.example.com/l/${link.id}` },
     });
     const added = await links(shop, 'add', '--title', 'Poster', '--amount', '5000');
@@ -45,7 +45,7 @@ describe('a link', () => {
     expect(poster).toMatchObject({ title: 'Poster', currency: null, amount_sat: 5_000 });
     expect(await json(shop, 'list', '--limit', '1', '--after', poster.id)).toEqual([link]);
     const list = (await links(shop, 'list', '--limit', '1')).stdout;
-    expect(list).toContain(`${poster.id}  1      Poster  5000 sat  page  on     0       0`);
+    expect(list).toContain(`${poster.id}  1      Poster  5000 sat  on     0       0`);
     expect(list).toContain(`There are more: --after ${poster.id} shows the next page.`);
     const text = (await links(shop, 'show', link.id)).stdout;
     expect(text).toMatch(/^amount +from 5.00 EUR$/m);

@@ -14,7 +14,7 @@ const page = `${list}/1`;
 /** All fields of the form; a browser sends the empty ones, too. */
 const empty = {
   ...{ title: 'Poster', description: '', currency: '', amount: '', min: '', max: '' },
-  ...{ suggested: '', note: 'no', view: 'page', 'most-orders': '' },
+  ...{ suggested: '', note: 'no', 'most-orders': '' },
 };
 
 const linksOf = (app: TestApp) =>
@@ -65,10 +65,10 @@ test('is changed, into satoshis as well, and switched off and on', async () => {
   const { app, visitor } = await open();
   await add(visitor, { currency: 'EUR', min: '5', suggested: '5 10,50', note: 'optional' });
   expect(await linksOf(app)).toMatchObject([{ min: '5.00', suggested: ['5.00', '10.50'] }]);
-  await visitor.submit(page, 'change', { ...empty, title: 'Tips', amount: '5000', view: 'till' });
+  await visitor.submit(page, 'change', { ...empty, title: 'Tips', amount: '5000' });
   const satoshis = {
     ...{ title: 'Tips', currency: null, amount: null, min: null, suggested: [] },
-    ...{ amount_sat: 5_000, note: 'no', view: 'till', active: true },
+    ...{ amount_sat: 5_000, note: 'no', active: true },
   };
   expect(await linksOf(app)).toMatchObject([satoshis]);
   await visitor.submit(page, 'off', {});

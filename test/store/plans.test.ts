@@ -27,7 +27,7 @@ afterEach(cleanUp);
 
 /** Tables whose rows do not come with payments, orders or requests. */
 const small = new Set([
-  ...['settings', 'wallets', 'stores', 'webhooks', 'api_keys', 'servers'],
+  ...['settings', 'wallets', 'stores', 'webhooks', 'api_keys', 'servers', 'tills'],
   ...['admin', 'passkeys', 'recovery_codes', 'sessions', 'admin_links'],
 ]);
 const growingTables = [tables, orderTables, deliveryTables, notificationTables, adminTables]
@@ -221,6 +221,16 @@ async function callTheRest(shop: Shop): Promise<void> {
     shop.addresses.finishScan(tx, now, 1, 5);
     const link = { ...parseLinkInput({ title: 'Tips' }), publicId: 'lnk_1', storeId: 1 };
     shop.links.change(tx, shop.links.create(tx, now, link).id, link);
+    const { tills } = shop;
+    const { id } = tills.add(tx, now, { storeId: 1, name: 'Bar', seenUpTo: null });
+    tills.change(tx, id, { name: 'Counter', seenUpTo: 5 });
+    tills.setCode(tx, now, id, 'code');
+    tills.byCode(now, 'code');
+    tills.pair(tx, now, id, 'token');
+    const [till] = [...tills.list(), tills.byToken('token'), tills.byId(id)];
+    tills.seen(tx, now, till?.id ?? 0);
+    tills.salesSince(id, 0);
+    tills.remove(tx, now, id);
   });
 }
 

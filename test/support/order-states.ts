@@ -10,7 +10,6 @@ import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
 import { inSatoshis, priced } from './checkout.ts';
 import { openPriced, type PricedApp } from './priced.ts';
-import { visitorOf } from './visitor.ts';
 
 export const states = [
   'open',
@@ -110,7 +109,6 @@ const links: Readonly<Record<string, LinkBody>> = {
     note: 'required',
   },
   'link, closed': { title: 'Poster', amount_sat: 25_000, active: false },
-  till: { title: 'Till', currency: 'EUR', suggested: ['5', '10'], view: 'till' },
 };
 
 /**
@@ -189,16 +187,13 @@ const setLatePolicy = (app: PricedApp, latePolicy: LatePolicy): Promise<void> =>
     database.write((tx) => void catalog.changeStore(tx, 1, { latePolicy })),
   );
 
-/** The pages of links, and that of an order which a till made. */
+/** The pages of links. */
 async function makeLinks(app: PricedApp): Promise<NamedPage[]> {
   const pages: NamedPage[] = [];
   for (const [name, body] of Object.entries(links)) {
     const { id } = (await app.post('/links', body)).body;
     const status = body.active === false ? 410 : 200;
     pages.push({ name, path: `/l/${id}`, status, txids: [], isForm: true });
-    if (body.view !== 'till') continue;
-    const { to = '' } = await visitorOf(app).post(`/l/${id}`, 'amount=12.50');
-    pages.push({ name: 'order of a till', path: to.replace('..', ''), status: 200, txids: [] });
   }
   return pages;
 }

@@ -1,7 +1,7 @@
 // The shapes of links in the API: the body of a new or changed link, and the answers.
 
 import * as z from 'zod';
-import { linkViews, maxSuggested, noteRules } from '../../domain/order/link-input.ts';
+import { maxSuggested, noteRules } from '../../domain/order/link-input.ts';
 import { pageOf } from '../listed.ts';
 import { satoshis, unixTime } from '../shared-schemas.ts';
 import { id } from '../store-list.ts';
@@ -30,7 +30,6 @@ const otherFields = {
   note: oneOf(noteRules)
     .nullish()
     .describe('Whether the payer enters a line, the `reference` of the order; default no'),
-  view: oneOf(linkViews).nullish().describe('A page for customers, or a till; default page'),
   active: z.boolean('true or false is expected').nullish().describe('Default true'),
   most_orders: z
     .int('a whole number is expected')
@@ -68,7 +67,6 @@ const exampleLink = {
   max_sat: null,
   suggested_sat: [],
   note: 'optional' as const,
-  view: 'page' as const,
   active: true,
   most_orders: null,
   order_count: 3,
@@ -93,7 +91,6 @@ export const linkAnswer = z
     max_sat: satoshis.nullable(),
     suggested_sat: z.array(satoshis),
     note: z.enum(noteRules),
-    view: z.enum(linkViews),
     active: z.boolean(),
     most_orders: z.int().nullable(),
     order_count: z.int().nonnegative(),

@@ -28,6 +28,7 @@ export interface OrderRequest {
   /** `ord_…`, of random bits, if the request needs to know it before. */
   readonly publicId?: string;
   readonly invoice?: InvoiceTexts;
+  readonly tillId?: number | undefined;
 }
 
 /** @throws PaygateError; BodyProblems with each problem of the body */
@@ -56,6 +57,7 @@ export async function newOrder(
     order: {
       publicId: request.publicId ?? idOf('ord', randomBytes(idBytes)),
       invoice: request.invoice,
+      tillId: request.tillId,
       input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
       rateCents,
       latePolicy: row.latePolicy,
@@ -97,10 +99,12 @@ export interface TakenPayment {
   /** The same one with the same body has the same order. */
   readonly idempotencyKey: string;
   readonly body: OrderBody;
+  /** The till at which it is made. */
+  readonly tillId?: number;
 }
 
 /** Returns what makes the orders of the dashboard, by the rules of the API. */
 export const createPaymentTaker =
   (options: NewOrderOptions) =>
-  ({ storeId, idempotencyKey, body }: TakenPayment): Promise<OrderRow> =>
-    newOrder(options, { key: operator, target: { id: storeId }, idempotencyKey }, body);
+  ({ storeId, body, ...request }: TakenPayment): Promise<OrderRow> =>
+    newOrder(options, { key: operator, target: { id: storeId }, ...request }, body);

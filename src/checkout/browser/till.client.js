@@ -1,15 +1,24 @@
-// The script of a till: its keypad types the amount, and the screen stays on.
+// The script of a till: its keypad fills the amount from the right as a card terminal does, the
+// screen stays on, and the page says when the device is offline.
 
 const amount = document.getElementById('amount');
 const keypad = document.querySelector('.keypad');
+const whole = document.getElementById('whole');
+const maxDigits = 12;
 
-/** The amount after a key; unchanged by a digit that it has no place for. */
+/** The amount of these digits: `350` is 3.50 in a currency with two decimals. */
+function shownAs(digits) {
+  const decimals = Number(keypad.dataset.decimals);
+  const own = digits.replace(/^0+/, '');
+  if (own === '' || decimals === 0 || whole?.checked) return own;
+  const padded = own.padStart(decimals + 1, '0');
+  return `${padded.slice(0, -decimals)}${keypad.dataset.separator}${padded.slice(-decimals)}`;
+}
+
 function pressed(value, key) {
-  if (key === 'clear') return '';
-  if (key === 'delete') return value.slice(0, -1);
-  const { decimals } = keypad.dataset;
-  const isAmount = new RegExp(`^\\d{0,12}(?:[.,]\\d{0,${decimals}})?$`);
-  return isAmount.test(value + key) ? value + key : value;
+  const digits = value.replace(/\D/g, '');
+  if (key === 'delete') return shownAs(digits.slice(0, -1));
+  return (digits + key).length > maxDigits ? value : shownAs(digits + key);
 }
 
 if (keypad !== null) {
@@ -22,6 +31,14 @@ if (keypad !== null) {
   });
 }
 
+if (whole !== null) {
+  whole.checked = localStorage.getItem('whole') === 'on';
+  whole.addEventListener('change', () => {
+    localStorage.setItem('whole', whole.checked ? 'on' : 'off');
+    amount.value = '';
+  });
+}
+
 /** The browser lets the screen sleep again whenever the page is hidden. */
 async function stayOn() {
   if (document.visibilityState !== 'visible') return;
@@ -29,5 +46,12 @@ async function stayOn() {
   await navigator.wakeLock?.request('screen').catch(() => undefined);
 }
 
+function showOffline() {
+  document.getElementById('offline').hidden = navigator.onLine;
+}
+
 document.addEventListener('visibilitychange', stayOn);
+addEventListener('online', showOffline);
+addEventListener('offline', showOffline);
 stayOn();
+showOffline();

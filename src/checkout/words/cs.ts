@@ -137,10 +137,33 @@ export const cs: Words = {
   till: {
     keypad: 'Číselná klávesnice',
     deleteDigit: 'Smazat poslední číslici',
-    clear: 'Smazat vše',
-    charge: (amount) => `Naúčtovat ${amount}`,
+    wholeUnits: 'Jen celé jednotky',
+    charge: 'Naúčtovat',
     waiting: 'Čeká se na platbu',
     next: 'Další',
+    cancel: 'Zrušit prodej',
+    sales: 'Dnešní prodeje',
+    seen: 'Zaznamenáno, zatím ne konečné',
+    letGo: 'Malá částka: zákazník může odejít.',
+    waitForBlock: 'Nechte zákazníka počkat na potvrzení.',
+    offline: 'Toto zařízení je offline. Zobrazené údaje mohou být staré.',
+    useAs: (name) => `Použít toto zařízení jako ${name}`,
+    pair: {
+      title: 'Přidat toto zařízení jako pokladnu',
+      text: 'Může účtovat a vidí své vlastní prodeje. Nevidí klíče, peněženky ani nastavení.',
+    },
+    noTill: {
+      title: 'Toto zařízení není pokladna',
+      text: 'Přidejte pokladnu v administraci a naskenujte její kód tímto zařízením.',
+    },
+    codeOver: {
+      title: 'Tento kód už neplatí',
+      text: 'Platí jednou a 15 minut. Vytvořte nový v administraci.',
+    },
+    notCanceled: {
+      title: 'Prodej není zrušen',
+      text: 'Je zaplacený, nebo skončil. Podívejte se do dnešních prodejů.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -140,10 +140,33 @@ export const de: Words = {
   till: {
     keypad: 'Zahlentastatur',
     deleteDigit: 'Letzte Ziffer löschen',
-    clear: 'Alles löschen',
-    charge: (amount) => `${amount} kassieren`,
+    wholeUnits: 'Nur ganze Einheiten',
+    charge: 'Kassieren',
     waiting: 'Warten auf die Zahlung',
     next: 'Weiter',
+    cancel: 'Verkauf abbrechen',
+    sales: 'Verkäufe von heute',
+    seen: 'Gesehen, noch nicht endgültig',
+    letGo: 'Klein genug: Die Kundschaft kann gehen.',
+    waitForBlock: 'Bitte auf eine Bestätigung warten lassen.',
+    offline: 'Dieses Gerät ist offline. Die Anzeige kann veraltet sein.',
+    useAs: (name) => `Dieses Gerät als ${name} verwenden`,
+    pair: {
+      title: 'Dieses Gerät als Kasse hinzufügen',
+      text: 'Es kann kassieren und seine eigenen Verkäufe sehen. Es sieht keinen Schlüssel, keine Wallet und keine Einstellung.',
+    },
+    noTill: {
+      title: 'Dieses Gerät ist keine Kasse',
+      text: 'Fügen Sie im Dashboard eine Kasse hinzu und scannen Sie deren Code mit diesem Gerät.',
+    },
+    codeOver: {
+      title: 'Dieser Code gilt nicht mehr',
+      text: 'Er gilt einmal und 15 Minuten lang. Erstellen Sie im Dashboard einen neuen.',
+    },
+    notCanceled: {
+      title: 'Der Verkauf ist nicht abgebrochen',
+      text: 'Er ist bezahlt oder beendet. Sehen Sie in den Verkäufen von heute nach.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -135,10 +135,33 @@ export const en: Words = {
   till: {
     keypad: 'Keypad',
     deleteDigit: 'Delete the last digit',
-    clear: 'Clear',
-    charge: (amount) => `Charge ${amount}`,
+    wholeUnits: 'Whole units only',
+    charge: 'Charge',
     waiting: 'Waiting for payment',
     next: 'Next',
+    cancel: 'Cancel the sale',
+    sales: 'Sales of today',
+    seen: 'Seen, not yet final',
+    letGo: 'Small enough: you can let the customer go.',
+    waitForBlock: 'Let the customer wait for a confirmation.',
+    offline: 'This device is offline. What it shows may be old.',
+    useAs: (name) => `Use this device as ${name}`,
+    pair: {
+      title: 'Add this device as a till',
+      text: 'It can make sales and see its own. It sees no key, no wallet and no setting.',
+    },
+    noTill: {
+      title: 'This device is no till',
+      text: 'Add a till in the dashboard, and scan its code with this device.',
+    },
+    codeOver: {
+      title: 'This code is over',
+      text: 'It works once, and for 15 minutes. Make a new one in the dashboard.',
+    },
+    notCanceled: {
+      title: 'The sale is not canceled',
+      text: 'It is paid, or has ended. Look at the sales of today.',
+    },
   },
   errors: {
     unknownOrder: {

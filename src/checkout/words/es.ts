@@ -139,10 +139,33 @@ export const es: Words = {
   till: {
     keypad: 'Teclado numérico',
     deleteDigit: 'Borrar la última cifra',
-    clear: 'Borrar todo',
-    charge: (amount) => `Cobrar ${amount}`,
+    wholeUnits: 'Solo unidades enteras',
+    charge: 'Cobrar',
     waiting: 'A la espera del pago',
     next: 'Siguiente',
+    cancel: 'Cancelar la venta',
+    sales: 'Ventas de hoy',
+    seen: 'Visto, aún no definitivo',
+    letGo: 'Importe pequeño: el cliente puede irse.',
+    waitForBlock: 'Pida al cliente que espere una confirmación.',
+    offline: 'Este dispositivo está sin conexión. Lo que muestra puede ser antiguo.',
+    useAs: (name) => `Usar este dispositivo como ${name}`,
+    pair: {
+      title: 'Añadir este dispositivo como caja',
+      text: 'Puede cobrar y ver sus propias ventas. No ve claves, monederos ni ajustes.',
+    },
+    noTill: {
+      title: 'Este dispositivo no es una caja',
+      text: 'Añada una caja en el panel y escanee su código con este dispositivo.',
+    },
+    codeOver: {
+      title: 'Este código ya no vale',
+      text: 'Sirve una vez y durante 15 minutos. Cree uno nuevo en el panel.',
+    },
+    notCanceled: {
+      title: 'La venta no se ha cancelado',
+      text: 'Está pagada o ha terminado. Mire las ventas de hoy.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -140,10 +140,33 @@ export const fr: Words = {
   till: {
     keypad: 'Pavé numérique',
     deleteDigit: 'Effacer le dernier chiffre',
-    clear: 'Tout effacer',
-    charge: (amount) => `Encaisser ${amount}`,
+    wholeUnits: 'Unités entières seulement',
+    charge: 'Encaisser',
     waiting: 'En attente du paiement',
     next: 'Suivant',
+    cancel: 'Annuler la vente',
+    sales: 'Ventes du jour',
+    seen: 'Vu, pas encore définitif',
+    letGo: 'Montant assez petit\u202F: le client peut partir.',
+    waitForBlock: 'Faites attendre une confirmation au client.',
+    offline: 'Cet appareil est hors ligne. Ce qu’il affiche est peut-être ancien.',
+    useAs: (name) => `Utiliser cet appareil comme ${name}`,
+    pair: {
+      title: 'Ajouter cet appareil comme caisse',
+      text: 'Il peut encaisser et voir ses propres ventes. Il ne voit ni clé, ni portefeuille, ni réglage.',
+    },
+    noTill: {
+      title: 'Cet appareil n’est pas une caisse',
+      text: 'Ajoutez une caisse dans le tableau de bord, puis scannez son code avec cet appareil.',
+    },
+    codeOver: {
+      title: 'Ce code n’est plus valable',
+      text: 'Il sert une fois, pendant 15 minutes. Créez-en un nouveau dans le tableau de bord.',
+    },
+    notCanceled: {
+      title: 'La vente n’est pas annulée',
+      text: 'Elle est payée ou terminée. Regardez les ventes du jour.',
+    },
   },
   errors: {
     unknownOrder: {

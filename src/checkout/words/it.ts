@@ -139,10 +139,33 @@ export const it: Words = {
   till: {
     keypad: 'Tastierino numerico',
     deleteDigit: 'Cancella l’ultima cifra',
-    clear: 'Cancella tutto',
-    charge: (amount) => `Incassa ${amount}`,
+    wholeUnits: 'Solo unità intere',
+    charge: 'Incassa',
     waiting: 'In attesa del pagamento',
     next: 'Avanti',
+    cancel: 'Annulla la vendita',
+    sales: 'Vendite di oggi',
+    seen: 'Visto, non ancora definitivo',
+    letGo: 'Importo piccolo: il cliente può andare.',
+    waitForBlock: 'Fai attendere al cliente una conferma.',
+    offline: 'Questo dispositivo è offline. Ciò che mostra può essere vecchio.',
+    useAs: (name) => `Usa questo dispositivo come ${name}`,
+    pair: {
+      title: 'Aggiungi questo dispositivo come cassa',
+      text: 'Può incassare e vedere le proprie vendite. Non vede chiavi, portafogli o impostazioni.',
+    },
+    noTill: {
+      title: 'Questo dispositivo non è una cassa',
+      text: 'Aggiungi una cassa nella dashboard e scansiona il suo codice con questo dispositivo.',
+    },
+    codeOver: {
+      title: 'Questo codice non vale più',
+      text: 'Vale una volta e per 15 minuti. Creane uno nuovo nella dashboard.',
+    },
+    notCanceled: {
+      title: 'La vendita non è annullata',
+      text: 'È pagata o terminata. Guarda le vendite di oggi.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -133,10 +133,33 @@ export const ja: Words = {
   till: {
     keypad: 'テンキー',
     deleteDigit: '最後の数字を削除',
-    clear: 'すべて削除',
-    charge: (amount) => `${amount}を請求`,
+    wholeUnits: '整数のみ',
+    charge: '請求する',
     waiting: 'お支払い待ち',
     next: '次へ',
+    cancel: '販売を取り消す',
+    sales: '今日の販売',
+    seen: '検出済み（未確定）',
+    letGo: '少額のため、お客様はお帰りいただけます。',
+    waitForBlock: 'お客様には承認までお待ちいただいてください。',
+    offline: 'この端末はオフラインです。表示が古い場合があります。',
+    useAs: (name) => `この端末を${name}として使う`,
+    pair: {
+      title: 'この端末をレジとして追加',
+      text: '請求と、この端末の販売の確認ができます。鍵、ウォレット、設定は見えません。',
+    },
+    noTill: {
+      title: 'この端末はレジではありません',
+      text: 'ダッシュボードでレジを追加し、そのコードをこの端末で読み取ってください。',
+    },
+    codeOver: {
+      title: 'このコードは無効です',
+      text: '使えるのは15分以内に一度だけです。ダッシュボードで新しく作成してください。',
+    },
+    notCanceled: {
+      title: '販売は取り消されていません',
+      text: '支払い済みか、終了しています。今日の販売をご確認ください。',
+    },
   },
   errors: {
     unknownOrder: {

@@ -138,10 +138,33 @@ export const nl: Words = {
   till: {
     keypad: 'Cijfertoetsen',
     deleteDigit: 'Laatste cijfer wissen',
-    clear: 'Alles wissen',
-    charge: (amount) => `${amount} afrekenen`,
+    wholeUnits: 'Alleen hele eenheden',
+    charge: 'Afrekenen',
     waiting: 'Wachten op betaling',
     next: 'Volgende',
+    cancel: 'Verkoop annuleren',
+    sales: 'Verkopen van vandaag',
+    seen: 'Gezien, nog niet definitief',
+    letGo: 'Klein genoeg: de klant kan gaan.',
+    waitForBlock: 'Laat de klant op een bevestiging wachten.',
+    offline: 'Dit apparaat is offline. Wat het toont, kan verouderd zijn.',
+    useAs: (name) => `Dit apparaat als ${name} gebruiken`,
+    pair: {
+      title: 'Dit apparaat als kassa toevoegen',
+      text: 'Het kan afrekenen en zijn eigen verkopen zien. Het ziet geen sleutel, wallet of instelling.',
+    },
+    noTill: {
+      title: 'Dit apparaat is geen kassa',
+      text: 'Voeg in het dashboard een kassa toe en scan de code met dit apparaat.',
+    },
+    codeOver: {
+      title: 'Deze code geldt niet meer',
+      text: 'Hij werkt één keer en 15 minuten lang. Maak een nieuwe in het dashboard.',
+    },
+    notCanceled: {
+      title: 'De verkoop is niet geannuleerd',
+      text: 'Hij is betaald of afgelopen. Kijk bij de verkopen van vandaag.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -140,10 +140,33 @@ export const pl: Words = {
   till: {
     keypad: 'Klawiatura numeryczna',
     deleteDigit: 'Usuń ostatnią cyfrę',
-    clear: 'Wyczyść',
-    charge: (amount) => `Pobierz ${amount}`,
+    wholeUnits: 'Tylko pełne jednostki',
+    charge: 'Pobierz',
     waiting: 'Oczekiwanie na płatność',
     next: 'Dalej',
+    cancel: 'Anuluj sprzedaż',
+    sales: 'Sprzedaż z dzisiaj',
+    seen: 'Widoczna, jeszcze nieostateczna',
+    letGo: 'Mała kwota: klient może odejść.',
+    waitForBlock: 'Poproś klienta, aby poczekał na potwierdzenie.',
+    offline: 'To urządzenie jest offline. Widoczne dane mogą być nieaktualne.',
+    useAs: (name) => `Użyj tego urządzenia jako ${name}`,
+    pair: {
+      title: 'Dodaj to urządzenie jako kasę',
+      text: 'Może przyjmować płatności i widzieć własną sprzedaż. Nie widzi kluczy, portfeli ani ustawień.',
+    },
+    noTill: {
+      title: 'To urządzenie nie jest kasą',
+      text: 'Dodaj kasę w panelu i zeskanuj jej kod tym urządzeniem.',
+    },
+    codeOver: {
+      title: 'Ten kod już nie działa',
+      text: 'Działa raz i przez 15 minut. Utwórz nowy w panelu.',
+    },
+    notCanceled: {
+      title: 'Sprzedaż nie została anulowana',
+      text: 'Jest opłacona albo zakończona. Sprawdź sprzedaż z dzisiaj.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -139,10 +139,33 @@ export const ptBR: Words = {
   till: {
     keypad: 'Teclado numérico',
     deleteDigit: 'Apagar o último dígito',
-    clear: 'Apagar tudo',
-    charge: (amount) => `Cobrar ${amount}`,
+    wholeUnits: 'Somente unidades inteiras',
+    charge: 'Cobrar',
     waiting: 'Aguardando o pagamento',
     next: 'Próximo',
+    cancel: 'Cancelar a venda',
+    sales: 'Vendas de hoje',
+    seen: 'Visto, ainda não definitivo',
+    letGo: 'Valor pequeno: o cliente pode ir.',
+    waitForBlock: 'Peça ao cliente que espere uma confirmação.',
+    offline: 'Este aparelho está offline. O que ele mostra pode ser antigo.',
+    useAs: (name) => `Usar este aparelho como ${name}`,
+    pair: {
+      title: 'Adicionar este aparelho como caixa',
+      text: 'Ele pode cobrar e ver as próprias vendas. Não vê chaves, carteiras nem configurações.',
+    },
+    noTill: {
+      title: 'Este aparelho não é um caixa',
+      text: 'Adicione um caixa no painel e leia o código dele com este aparelho.',
+    },
+    codeOver: {
+      title: 'Este código não vale mais',
+      text: 'Funciona uma vez e por 15 minutos. Crie um novo no painel.',
+    },
+    notCanceled: {
+      title: 'A venda não foi cancelada',
+      text: 'Ela está paga ou terminou. Veja as vendas de hoje.',
+    },
   },
   errors: {
     unknownOrder: {

@@ -126,10 +126,25 @@ export interface Words {
   readonly till: {
     readonly keypad: string;
     readonly deleteDigit: string;
-    readonly clear: string;
-    readonly charge: One;
+    /** Digits are whole units, not cents. */
+    readonly wholeUnits: string;
+    readonly charge: string;
     readonly waiting: string;
+    /** To the next sale. */
     readonly next: string;
+    readonly cancel: string;
+    readonly sales: string;
+    /** A payment is in no block yet. */
+    readonly seen: string;
+    readonly letGo: string;
+    readonly waitForBlock: string;
+    readonly offline: string;
+    /** @param name of the till */
+    readonly useAs: One;
+    readonly pair: Message;
+    readonly noTill: Message;
+    readonly codeOver: Message;
+    readonly notCanceled: Message;
   };
   readonly errors: {
     readonly unknownOrder: Message;

@@ -5,7 +5,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   type LinkBody,
   type LinkInput,
-  linkViews,
   noteRules,
   parseLinkChange,
   parseLinkInput,
@@ -97,7 +96,6 @@ interface LinkOptions extends FileOptions {
   readonly max?: string | false;
   readonly suggested?: readonly string[] | false;
   readonly note?: LinkInput['note'];
-  readonly view?: LinkInput['view'];
   readonly maxOrders?: number | false;
 }
 
@@ -110,7 +108,6 @@ function withLinkOptions(command: Command): Command {
     .option('--max <amount>', 'greatest amount that a payer may enter')
     .option('--suggested <amounts...>', 'amounts that a payer may choose')
     .addOption(new Option('--note <rule>', 'a note by the payer').choices(noteRules))
-    .addOption(new Option('--view <view>', 'a page, or a till').choices(linkViews))
     .option('--max-orders <n>', 'end the link once so many of its orders are paid', Number);
 }
 
@@ -195,11 +192,10 @@ const change = (
  * @param before the currency of the link before its change
  */
 function bodyOf(given: LinkOptions, before: string | null): LinkBody {
-  const { title, description, note, view, maxOrders, currency = before || false } = given;
+  const { title, description, note, maxOrders, currency = before || false } = given;
   return {
     title,
     note,
-    view,
     ...amountsOf(given, currency !== false),
     description: orNull(description),
     most_orders: orNull(maxOrders),
@@ -248,7 +244,6 @@ const linkList: TextList<LinkJson> = {
     store: (link) => link.store_id,
     title: (link) => link.title,
     amount: (link) => amountText(link),
-    view: (link) => link.view,
     state: (link) => (link.active ? 'on' : 'off'),
     orders: (link) => link.order_count,
     paid: (link) => link.paid_count,
@@ -268,7 +263,6 @@ function renderLink(link: LinkJson): string {
     ['amount', amountText(link)],
     ...(suggested.length === 0 ? [] : [['suggested', suggested.join(', ')]]),
     ['note', link.note],
-    ['view', link.view],
     ['state', link.active ? 'on' : 'off'],
     ['orders', `${link.order_count}, ${link.paid_count} paid`],
     ...(mostOrders === null ? [] : [['ends after', `${mostOrders} paid orders`]]),

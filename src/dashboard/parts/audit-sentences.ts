@@ -100,6 +100,11 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'webhook.remove': ({ url }) => `The webhook to ${text(url)} was deleted`,
   'store.restore': 'The removed store is used again',
   'totp.off': ({ by }) => `The authenticator app was turned off${byLink(by)}`,
+  'till.add': ({ name }) => `The till ${text(name)} was added`,
+  'till.change': ({ name }) => `The till ${text(name)} was changed`,
+  'till.code': ({ name }) => `A code for the device of the till ${text(name)} was made`,
+  'till.pair': ({ name }) => `A device became the till ${text(name)}`,
+  'till.remove': ({ name }) => `The till ${text(name)} was removed`,
   'totp.on': 'The authenticator app was turned on',
   'wallet.recheck-used': ({ wallet }) =>
     `The addresses of the wallet ${text(wallet)} are checked for use again`,

@@ -20,10 +20,6 @@ import { checkOrderSat } from './quote.ts';
 export type NoteRule = 'no' | 'optional' | 'required';
 export const noteRules = ['no', 'optional', 'required'] as const satisfies readonly NoteRule[];
 
-/** How the page of a link looks: a form for a customer, or the keypad of a till. */
-export type LinkView = 'page' | 'till';
-export const linkViews = ['page', 'till'] as const satisfies readonly LinkView[];
-
 export interface LinkBody {
   readonly title?: Optional<string>;
   readonly description?: Optional<string>;
@@ -37,7 +33,6 @@ export interface LinkBody {
   readonly max_sat?: Optional<number>;
   readonly suggested_sat?: Optional<readonly number[]>;
   readonly note?: Optional<NoteRule>;
-  readonly view?: Optional<LinkView>;
   readonly active?: Optional<boolean>;
   readonly most_orders?: Optional<number>;
 }
@@ -56,7 +51,6 @@ export interface LinkInput extends LinkAmounts {
   readonly title: string;
   readonly description: string | null;
   readonly note: NoteRule;
-  readonly view: LinkView;
   readonly isActive: boolean;
   /** How many paid orders end it; null for no limit. */
   readonly maxOrders: number | null;
@@ -85,7 +79,6 @@ export function parseLinkInput(body: LinkBody): LinkInput {
     ),
     ...amountsOf(body, reader),
     note: body.note ?? 'no',
-    view: body.view ?? 'page',
     isActive: body.active ?? true,
     maxOrders: field('most_orders', body.most_orders, null, parseMaxOrders),
   };
@@ -100,13 +93,12 @@ export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput 
 }
 
 export function linkBodyOf(link: LinkInput) {
-  const { title, description, note, view } = link;
+  const { title, description, note } = link;
   return {
     title,
     description,
     ...amountTextsOf(link),
     note,
-    view,
     active: link.isActive,
     most_orders: link.maxOrders,
   } satisfies Required<LinkBody>;

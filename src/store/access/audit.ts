@@ -63,6 +63,11 @@ export type AuditAction =
   | 'webhook.change'
   | 'webhook.remove'
   | 'store.restore'
+  | 'till.add'
+  | 'till.change'
+  | 'till.code'
+  | 'till.pair'
+  | 'till.remove'
   | 'totp.off'
   | 'totp.on'
   | 'wallet.recheck-used';

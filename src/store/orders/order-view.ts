@@ -2,7 +2,6 @@
 
 import { and, asc, desc, eq, gt, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
-import type { LinkView } from '../../domain/order/link-input.ts';
 import {
   type OrderFacts,
   type OrderStatus,
@@ -33,8 +32,6 @@ export type OrderRow = typeof orders.$inferSelect;
 export interface OrderRecord {
   readonly row: OrderRow;
   readonly details: OrderDetails;
-  /** How the page of its link looks; null for an order of the shop. */
-  readonly linkView: LinkView | null;
   readonly linkTitle: string | null;
   readonly facts: OrderFacts;
   readonly quotes: readonly Quote[];
@@ -82,11 +79,10 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
-    const { minimumSat, linkView, linkTitle, ...place } = found;
+    const { minimumSat, linkTitle, ...place } = found;
     return {
       row,
       details: { ...row, ...place },
-      linkView,
       linkTitle,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
@@ -237,7 +233,6 @@ const prepare = (orm: Orm) => ({
         address: addresses.address,
         storeName: stores.name,
         linkPublicId: links.publicId,
-        linkView: links.view,
         linkTitle: links.title,
         minimumSat: stores.minimumSat,
       })

@@ -47,6 +47,8 @@ export interface NewOrder {
   readonly addressId: number;
   /** The link that made it; missing for an order of the shop. */
   readonly linkId?: number;
+  /** The till that made it. */
+  readonly tillId?: number | undefined;
   readonly price: FiatPrice | { readonly kind: 'sat'; readonly amountSat: number };
   /** The price of one bitcoin now, in hundredths of the currency; null for a price in satoshis. */
   readonly rateCents: number | null;
@@ -391,6 +393,7 @@ function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
   return {
     ...order,
     linkId: order.linkId ?? null,
+    tillId: order.tillId ?? null,
     currency: price.kind === 'sat' ? null : price.currency,
     amountMinor: price.kind === 'sat' ? null : Number(price.minor),
     amountSat: price.kind === 'sat' ? price.amountSat : quote?.amountSat,
@@ -539,7 +542,7 @@ const prepareInsert = (orm: Orm) =>
         ...placeholders('publicId', 'storeId', 'addressId', 'linkId', 'currency', 'amountMinor'),
         ...placeholders('amountSat', 'toleranceBasisPoints', 'latePolicy', 'quoteSeconds'),
         ...placeholders('reference', 'description', 'metadata', 'returnUrl', 'language', 'invoice'),
-        ...placeholders('invoiceMetadata'),
+        ...placeholders('invoiceMetadata', 'tillId'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

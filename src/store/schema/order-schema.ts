@@ -2,7 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { LinkView, NoteRule } from '../../domain/order/link-input.ts';
+import type { NoteRule } from '../../domain/order/link-input.ts';
 import type { LatePolicy, OrderStatus } from '../../domain/order/order.ts';
 import type { RefundChoice } from '../../domain/order/refund.ts';
 import { addresses, stores } from './schema.ts';
@@ -30,7 +30,6 @@ export const links = sqliteTable(
     /** JSON: a list of amounts. */
     suggested: text('suggested').notNull().default('[]'),
     note: text('note').$type<NoteRule>().notNull(),
-    view: text('view').$type<LinkView>().notNull(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     /** How many paid orders end it; null for no limit. */
     maxOrders: integer('max_orders'),
@@ -51,6 +50,25 @@ export const links = sqliteTable(
   ],
 );
 
+/** Devices at a counter, each with a credential. Never deleted: their orders refer to them. */
+export const tills = sqliteTable('tills', {
+  id: id(),
+  storeId: integer('store_id')
+    .notNull()
+    .references(() => stores.id),
+  name: text('name').notNull(),
+  /** The price, in minor units of the store's currency, up to which `seen` lets a customer go. */
+  seenUpTo: integer('seen_up_to'),
+  /** SHA-256 of the code that pairs a device, once and for some minutes. */
+  codeHash: blob('code_hash', { mode: 'buffer' }).unique(),
+  codeUntil: integer('code_until'),
+  /** SHA-256 of the device's cookie; null before it is paired, and after the till was removed. */
+  tokenHash: blob('token_hash', { mode: 'buffer' }).unique(),
+  createdAt: integer('created_at').notNull(),
+  seenAt: integer('seen_at'),
+  removedAt: integer('removed_at'),
+});
+
 /** Facts first; the columns from `status` on are computed from them (order.ts). */
 export const orders = sqliteTable(
   'orders',
@@ -67,6 +85,8 @@ export const orders = sqliteTable(
       .references(() => addresses.id),
     /** The link that made it; null for an order of the shop. */
     linkId: integer('link_id').references(() => links.id),
+    /** The till that made it. */
+    tillId: integer('till_id').references(() => tills.id),
     /** ISO 4217; null for a price in satoshis. */
     currency: text('currency'),
     /** The price in the currency's minor units; null for a price in satoshis. */
@@ -117,6 +137,7 @@ export const orders = sqliteTable(
     // For the search, which shows the newest order first.
     index('orders_minor').on(table.amountMinor).where(sql`amount_minor is not null`),
     index('orders_sat').on(table.amountSat),
+    index('orders_till').on(table.tillId, table.createdAt).where(sql`till_id is not null`),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
     index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
   ],

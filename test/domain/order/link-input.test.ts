@@ -16,7 +16,6 @@ test('a whole body', () => {
     amount: '25.00',
     currency: 'eur',
     note: 'optional',
-    view: 'till',
     active: false,
     most_orders: 10,
   };
@@ -24,7 +23,7 @@ test('a whole body', () => {
     title: 'Poster',
     description: 'A2\nmatt',
     ...{ currency: 'EUR', amount: 2_500, minAmount: null, maxAmount: null, suggested: [] },
-    ...{ note: 'optional', view: 'till', isActive: false, maxOrders: 10 },
+    ...{ note: 'optional', isActive: false, maxOrders: 10 },
   });
 });
 
@@ -33,7 +32,7 @@ test('what is missing or null has its default: a page where the payer enters sat
     title: 'Tips',
     description: null,
     ...{ currency: null, amount: null, minAmount: null, maxAmount: null, suggested: [] },
-    ...{ note: 'no', view: 'page', isActive: true, maxOrders: null },
+    ...{ note: 'no', isActive: true, maxOrders: null },
   };
   expect(parseLinkInput({ title: 'Tips' })).toEqual(expected);
   const nulls = Object.fromEntries(
@@ -152,7 +151,7 @@ test.each<LinkBody>([
   poster,
   { title: 'Tips', currency: 'JPY', min: '100', suggested: ['100', '500'] },
   { title: 'Tips', amount_sat: 5_000 },
-  { title: 'Till', min_sat: 600, max_sat: 1_000, suggested_sat: [700], view: 'till' },
+  { title: 'Till', min_sat: 600, max_sat: 1_000, suggested_sat: [700] },
 ])('the body of a link makes the same link: %j', (body) => {
   const link = parseLinkInput(body);
   expect(parseLinkInput(linkBodyOf(link))).toEqual(link);

@@ -5,7 +5,6 @@ import {
   type LinkBody,
   type LinkInput,
   linkBodyOf,
-  linkViews,
   maxSuggested,
   noteRules,
 } from '../../../domain/order/link-input.ts';
@@ -43,10 +42,6 @@ interface LinkFieldsProps {
 }
 
 const noteTexts = { no: 'No', optional: 'If they like', required: 'Always' } as const;
-const viewTexts = {
-  page: 'A page for customers',
-  till: 'A till: keypad for your counter',
-} as const;
 const decimal = { inputmode: 'decimal', autocomplete: 'off' };
 
 export function LinkFields({ request, form, row, currency = null }: LinkFieldsProps) {
@@ -77,7 +72,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
         label={labels.amount}
         value={text(link?.amount ?? link?.amount_sat)}
         required={false}
-        help="If empty, the payer enters an amount: a donation, a tip, a till."
+        help="If empty, the payer enters an amount: a donation, a tip."
         attributes={decimal}
       />
       <fieldset>
@@ -115,12 +110,6 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
         label="The payer adds a note"
         options={noteRules.map((rule) => [rule, noteTexts[rule]] as const)}
         chosen={choice('note', link?.note)}
-      />
-      <Select
-        name="view"
-        label="Page"
-        options={linkViews.map((view) => [view, viewTexts[view]] as const)}
-        chosen={choice('view', link?.view)}
       />
       <Field
         request={request}
@@ -177,7 +166,6 @@ export function linkBodyIn(request: PageRequest): LinkBody {
         }
       : { amount: amounts.amount, min: amounts.min, max: amounts.max, suggested }),
     note: choiceValue(request, 'note', noteRules),
-    view: choiceValue(request, 'view', linkViews),
     most_orders: numberOf(textOrNull('most-orders')),
   };
 }

@@ -37,8 +37,8 @@ export const linksPage: Page = {
     return (
       <Layout request={request} title="Links">
         <p>
-          A link makes orders for your customers: payment link, button, donation page and till.{' '}
-          <a href={`${here}/new`}>Add a link</a>
+          A link makes orders for your customers: payment link, button and donation page. A counter
+          has a <a href={`${base}/tills`}>till</a>. <a href={`${here}/new`}>Add a link</a>
         </p>
         <LocalNote url={request.parts.records.orderView.baseUrl} />
         <ListFilters request={request} path={here} />
