@@ -7,6 +7,7 @@ export default defineConfig({
     // `npm run test:slow` runs them.
     exclude: ['test/**/*.slow.test.ts'],
     globalSetup: ['test/support/bundle-folder.ts'],
+    setupFiles: ['test/support/derived-once.ts'],
     reporters: ['default', skippedReporter],
     // A unit test is never held to a time; this only ends a run that hangs.
     testTimeout: 120_000,

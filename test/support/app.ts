@@ -3,11 +3,9 @@
 
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, openApp as openFile, startApp } from '../../src/app.ts';
-import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
+import { deriveAddress, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { Config } from '../../src/config.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
@@ -21,6 +19,7 @@ import { openRecords, type Records } from '../../src/store/open-records.ts';
 import type { StoreRow } from '../../src/store/wallets/catalog.ts';
 import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
+import { accountKey, accountOf } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
 /** The parameters of a callback, parsed from its request URL. */
@@ -118,16 +117,7 @@ export const withoutLimits = {
 } satisfies Partial<Config>;
 
 /** A merchant's account key; another number is another wallet. */
-export function merchantKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
-  const account = accountOf(number).publicExtendedKey;
-  return parseWalletKey(account, { network: 'regtest', scriptType });
-}
-
-const accountOf = (number: number): HDKey =>
-  HDKey.fromMasterSeed(new Uint8Array(32).fill(number), {
-    private: 0x04358394,
-    public: 0x043587cf,
-  }).derive("m/84'/1'/0'");
+export const merchantKey = accountKey;
 
 /** The merchant spends all that a transaction paid to the wallet's address of an index. */
 export function spendFromWallet(

@@ -25,11 +25,21 @@ export interface TestRecords extends Records {
   issue(walletId?: number, storeId?: number): Promise<IssuedAddress>;
 }
 
-/** A merchant's account key of regtest; another number is another wallet. */
-export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
+const accounts = new Map<number, HDKey>();
+
+/** A merchant's account of regtest; another number is another wallet. */
+export function accountOf(number: number): HDKey {
   const seed = new Uint8Array(32).fill(number);
-  const root = HDKey.fromMasterSeed(seed, { private: 0x04358394, public: 0x043587cf });
-  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
+  const versions = { private: 0x04358394, public: 0x043587cf };
+  const account =
+    accounts.get(number) ?? HDKey.fromMasterSeed(seed, versions).derive("m/84'/1'/0'");
+  accounts.set(number, account);
+  return account;
+}
+
+/** The key of that account, without what can spend. */
+export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
+  const account = accountOf(number).publicExtendedKey;
   return parseWalletKey(account, { network: 'regtest', scriptType });
 }
 
