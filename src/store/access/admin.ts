@@ -3,7 +3,7 @@
 
 import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
-import type { Orm } from '../db/orm.ts';
+import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { admin, adminLinks, sessions } from '../schema/admin-schema.ts';
 import { tokenHash as hashOf, passkeysOf, recoveryCodesOf } from './second-factors.ts';
@@ -77,9 +77,15 @@ export function createAdmin(orm: Orm) {
 
 function sessionsOf(orm: Orm) {
   /** None that was seen by a clock that was ahead: it would last until that time comes. */
-  const isAlive = (now: number): SQL =>
-    sql`(${sessions.seenAt} > ${now - idleMs} and ${sessions.createdAt} > ${now - absoluteMs}
-      and ${sessions.seenAt} <= ${now + maxSetBackMs})`;
+  const isAlive = (now: number | SQL): SQL =>
+    sql`(${sessions.seenAt} > ${now} - ${idleMs} and ${sessions.createdAt} > ${now} - ${absoluteMs}
+      and ${sessions.seenAt} <= ${now} + ${maxSetBackMs})`;
+  const alive = prepared(() =>
+    orm
+      .select()
+      .from(sessions)
+      .where(and(equals(sessions.hash, 'hash'), isAlive(placeholder('now')))),
+  );
   return {
     begin(_tx: Tx, now: number, { token, client, agent }: NewSession): Session {
       orm
@@ -94,11 +100,7 @@ function sessionsOf(orm: Orm) {
         .get();
     },
     session: (now: number, token: string): Session | undefined =>
-      orm
-        .select()
-        .from(sessions)
-        .where(and(eq(sessions.hash, hashOf(token)), isAlive(now)))
-        .get(),
+      alive.get({ hash: hashOf(token), now }),
     isDueToBeSeen: ({ seenAt }: Session, now: number): boolean => now - seenAt >= seenEveryMs,
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();
