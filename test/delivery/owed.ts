@@ -2,9 +2,10 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { count, eq } from 'drizzle-orm';
+import { count, max } from 'drizzle-orm';
 import type { BlockHash, Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import type { CallbackStatus } from '../../src/domain/payment/payment.ts';
+import { equals, placeholders, prepared } from '../../src/store/db/orm.ts';
 import { createOutbox, type NewCallback, type Outbox } from '../../src/store/delivery/outbox.ts';
 import { type Database, openDatabase } from '../../src/store/file/database.ts';
 import { addresses, headers, payments, stores, wallets } from '../../src/store/schema/schema.ts';
@@ -55,24 +56,36 @@ function open(path: string): Owed {
     .onConflictDoNothing()
     .run();
 
+  // Prepared, because a test adds ten thousand payments.
+  const lastPayment = prepared(() => orm.select({ id: max(payments.id) }).from(payments));
+  const addressOf = prepared(() =>
+    orm
+      .select({ addressId: payments.addressId })
+      .from(payments)
+      .where(equals(payments.id, 'paymentId')),
+  );
+  const insertPayment = prepared(() =>
+    orm.insert(payments).values({
+      ...{ state: 'confirming', firstSeenAt: 0, changedAt: 0, height: 1, blockHash },
+      ...placeholders('id', 'addressId', 'txid', 'valueSat'),
+    }),
+  );
+
   function addPayment(storeId: number, sibling?: NewCallback): NewCallback {
-    const derivationIndex = orm.select({ count: count() }).from(addresses).get()?.count ?? 0;
-    const { addressId, address } =
-      sibling === undefined ? addAddress(storeId, derivationIndex) : addressOf(sibling);
-    const seen = { state: 'confirming', firstSeenAt: 0, changedAt: 0 } as const;
-    const place = { ...seen, height: 1, blockHash };
-    const before = orm.select({ count: count() }).from(payments).get()?.count ?? 0;
+    const { addressId = 0, address } =
+      sibling === undefined
+        ? addAddress(storeId)
+        : { ...addressOf.get({ paymentId: sibling.paymentId }), address: sibling.address };
+    const before = lastPayment.get()?.id ?? 0;
     const txid = before.toString(16).padStart(64, '0') as Txid;
     const valueSat = 1000 + before;
-    const { id } = orm
-      .insert(payments)
-      .values({ ...place, addressId, txid, valueSat })
-      .returning()
-      .get();
+    const id = before + 1;
+    insertPayment.run({ id, addressId, txid, valueSat });
     return { paymentId: id, storeId, status: 0, cycle: 0, address, txid, valueSat, rbf: false };
   }
 
-  function addAddress(storeId: number, derivationIndex: number) {
+  function addAddress(storeId: number) {
+    const derivationIndex = orm.select({ count: count() }).from(addresses).get()?.count ?? 0;
     const scripthash = derivationIndex.toString(16).padStart(64, '0') as Scripthash;
     const address = `bcrt1q${derivationIndex}`;
     const addressId = derivationIndex + 1;
@@ -83,12 +96,6 @@ function open(path: string): Owed {
         ...{ script: Buffer.alloc(0), scripthash, origin: 'issued' },
       })
       .run();
-    return { addressId, address };
-  }
-
-  function addressOf({ paymentId, address }: NewCallback) {
-    const { addressId = 0 } =
-      orm.select().from(payments).where(eq(payments.id, paymentId)).get() ?? {};
     return { addressId, address };
   }
 
