@@ -4,7 +4,7 @@
 import { and, desc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Orm } from '../db/orm.ts';
+import { type Orm, prepared } from '../db/orm.ts';
 import { maxRowsRead } from '../db/searched-list.ts';
 import { addresses, isGivenOut, isOfStore, stores, wallets } from '../schema/schema.ts';
 
@@ -33,6 +33,13 @@ const foreignCount = countOf("a.origin = 'foreign'");
 const claimedCount = countOf("a.origin = 'ahead' and a.status_hash is not null");
 
 export function createAddressView(orm: Orm) {
+  const statements = {
+    foreign: prepared(() =>
+      orm
+        .select({ walletId: wallets.id, count: foreignCount, claimed: claimedCount })
+        .from(wallets),
+    ),
+  };
   return {
     list(filter: AddressFilter): AddressPage {
       const until = isOfAKind(filter) ? lastRowRead(orm, filter.beforeId) : undefined;
@@ -45,12 +52,7 @@ export function createAddressView(orm: Orm) {
       return row;
     },
     /** By wallet, what another program used; `claimed`: what only one server reports. */
-    foreignUses: () =>
-      orm
-        .select({ walletId: wallets.id, count: foreignCount, claimed: claimedCount })
-        .from(wallets)
-        .all()
-        .filter(({ count, claimed }) => count + claimed > 0),
+    foreignUses: () => statements.foreign.all().filter(({ count, claimed }) => count + claimed > 0),
   };
 }
 
