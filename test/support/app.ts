@@ -348,7 +348,11 @@ export async function openReady(options: TestAppOptions = {}): Promise<TestApp> 
 
 /** Waits until paygate has compared every address with a server and scanned its wallets. */
 export async function untilReady({ running: app, world }: TestApp): Promise<void> {
+  // Both ends are logged, and a report of health costs as much as many turns of the loop.
+  let logged = -1;
   await world.until(() => {
+    if (world.logs.length === logged) return false;
+    logged = world.logs.length;
     const { electrum, wallets } = app.health();
     return electrum.caught_up && wallets.scanning === 0;
   }, 'paygate to catch up');
