@@ -38,20 +38,16 @@ export interface TestResult {
   readonly reason: string | null;
 }
 
-export interface NotificationSender {
-  /** Rejects with the signal's reason if the signal aborted. */
-  send(row: NotificationRow, signal: AbortSignal): Promise<Sent>;
-  /**
-   * Sends a test to each recipient of a target.
-   * @throws PaygateError conflict if there is none
-   */
-  test(owner: TargetOwner, signal: AbortSignal): Promise<TestResult[]>;
-}
+export type NotificationSender = ReturnType<typeof createNotificationSender>;
 
-export function createNotificationSender(parts: NotificationSenderParts): NotificationSender {
+export function createNotificationSender(parts: NotificationSenderParts) {
   const { state } = parts.records;
   return {
-    async send({ channel, recipient, storeId, notice, publicId, createdAt }, signal) {
+    /** Rejects with the signal's reason if the signal aborted. */
+    async send(
+      { channel, recipient, storeId, notice, publicId, createdAt }: NotificationRow,
+      signal: AbortSignal,
+    ): Promise<Sent> {
       const target = state.notifyTarget(storeId).read();
       const message = { notice: JSON.parse(notice) as Notice, publicId, createdAt };
       if (channel === 'webhook') {
@@ -61,7 +57,11 @@ export function createNotificationSender(parts: NotificationSenderParts): Notifi
       if (server === undefined || !target.recipients.includes(recipient)) return dropped;
       return toMail(parts, server, recipient, message, signal);
     },
-    async test(owner, signal) {
+    /**
+     * Sends a test to each recipient of a target.
+     * @throws PaygateError conflict if there is none
+     */
+    async test(owner: TargetOwner, signal: AbortSignal): Promise<TestResult[]> {
       const target = state.notifyTarget(owner).read();
       const server = state.mailServer.read();
       const { recipients, webhookUrl } = target;

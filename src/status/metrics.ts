@@ -16,11 +16,7 @@ import type { FindingHistory } from './finding-history.ts';
 import { findingCodes, severityOf } from './finding-severity.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface Metrics {
-  readonly contentType: string;
-  /** All figures in the text format of Prometheus. */
-  read(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface MetricsParts {
   readonly records: Records;
@@ -38,7 +34,7 @@ const attemptSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** From a second to the end of the schedule, three days. */
 const deliverySeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400, 259_200];
 
-export function createMetrics(parts: MetricsParts): Metrics {
+export function createMetrics(parts: MetricsParts) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { events } = parts.records;
@@ -62,7 +58,8 @@ export function createMetrics(parts: MetricsParts): Metrics {
   watchFindings(registry, parts);
   return {
     contentType: registry.contentType,
-    read: () => registry.metrics(),
+    /** All figures in the text format of Prometheus. */
+    read: (): Promise<string> => registry.metrics(),
   };
 }
 

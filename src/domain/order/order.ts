@@ -14,7 +14,6 @@ import {
 } from '../payment/in-time.ts';
 import { boundedSat, ceilDivide, satCentsOf } from '../payment/money.ts';
 import { isFinalState } from '../payment/payment.ts';
-import { excessSatOf } from './excess.ts';
 import { eventIdFor } from './order-id.ts';
 import { type FiatPrice, isInForce, type Quote, type SatPrice } from './quote.ts';
 
@@ -73,7 +72,7 @@ export interface Standing<P extends OrderPayment = OrderPayment> {
   readonly confirmedSat: number;
   /** 0 once enough is seen; null while no quote is in force, and when the order has ended. */
   readonly missingSat: number | null;
-  /** What was paid above the price (domain/order/excess.ts). */
+  /** What was paid above the price (`excessSatOf`). */
   readonly excessSat: number;
   /** The same of the payments that are final alone. */
   readonly confirmedExcessSat: number;
@@ -409,3 +408,27 @@ export function checkNewQuote(...asked: Parameters<typeof newQuoteRefusal>): voi
 }
 
 const conflict = (message: string): PaygateError => new PaygateError('conflict', message);
+
+interface CoveringPayment {
+  readonly valueSat: number;
+  /** What one satoshi covers of the price; null while that is unknown. */
+  readonly rate: number | null;
+}
+
+/**
+ * The satoshis that came when the price was covered already. Each payment covers it at the lowest
+ * rate that it was promised. What one of two quotes asked is thus nothing too much.
+ * @param payments that count, in the order in which they came
+ */
+export function excessSatOf(amount: bigint, payments: readonly CoveringPayment[]): number {
+  let missing = amount;
+  let excess = 0n;
+  for (const { valueSat, rate } of payments) {
+    if (rate === null) continue;
+    const value = BigInt(valueSat);
+    const needed = missing > 0n ? ceilDivide(missing, BigInt(rate)) : 0n;
+    missing -= (needed < value ? needed : value) * BigInt(rate);
+    if (needed < value) excess += value - needed;
+  }
+  return boundedSat(excess);
+}

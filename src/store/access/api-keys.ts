@@ -6,7 +6,7 @@ import { apiKeyHash, formatApiKey } from '../../domain/access/api-key.ts';
 import type { KeyPlugin, KeyScope } from '../../domain/access/key-scope.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { apiKeys } from '../schema/schema.ts';
 
@@ -135,13 +135,8 @@ const noKeyYet = (): PaygateError =>
 
 function prepare(orm: Orm) {
   const fields = {
-    id: apiKeys.id,
-    scope: apiKeys.scope,
-    storeId: apiKeys.storeId,
-    createdAt: apiKeys.createdAt,
-    expiresAt: apiKeys.expiresAt,
-    pluginUntil: apiKeys.pluginUntil,
-    plugin: apiKeys.plugin,
+    ...columnsOf(apiKeys, 'id', 'scope', 'storeId', 'createdAt', 'expiresAt', 'pluginUntil'),
+    ...columnsOf(apiKeys, 'plugin'),
   };
   const isValid = isAlive(placeholder('now'));
   return {

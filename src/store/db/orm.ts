@@ -7,8 +7,17 @@
 // as SQL (`inlineParams`). It reads one row by `get()`, without a LIMIT.
 
 import type { Statement } from 'better-sqlite3';
-import { type Column, eq, type SQL, sql } from 'drizzle-orm';
+import {
+  type Column,
+  eq,
+  getTableColumns,
+  type SQL,
+  type SQLWrapper,
+  sql,
+  type Table,
+} from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { maxMoneySat } from '../../bitcoin/transaction.ts';
 import { lazy } from '../../lib/lazy.ts';
 import type { Sqlite } from './driver.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
@@ -90,3 +99,23 @@ export const placeholders = <Name extends string>(...names: Name[]): Record<Name
 
 /** Whether a column has the value of this name. */
 export const equals = (column: Column, name: string): SQL => eq(column, placeholder(name));
+
+/** Some columns of a table, for a select. */
+export function columnsOf<T extends Table, Name extends keyof T['_']['columns'] & string>(
+  table: T,
+  ...names: Name[]
+): Pick<T['_']['columns'], Name> {
+  const columns = getTableColumns(table);
+  return Object.fromEntries(names.map((name) => [name, columns[name]])) as Pick<
+    T['_']['columns'],
+    Name
+  >;
+}
+
+/**
+ * The sum of a column in satoshis, at most all bitcoins; 0 without rows. A server can invent
+ * payments for which `sum` fails. `total` adds floats, exact up to far above that limit.
+ */
+export const satSum = (column: SQLWrapper, which?: SQL): SQL<number> =>
+  sql<number>`min(total(${column})${which && sql` filter (where ${which})`},
+    ${sql.raw(String(maxMoneySat))})`;

@@ -1,7 +1,12 @@
-// Lists with filters that no index holds. A page compares so many rows one by one, and says where
-// the next page goes on, because of a million rows none may match.
+// Lists for people. With filters that no index holds, a page compares so many rows one by one. It
+// says where the next page goes on, because of a million rows none may match.
+
+// Some lists show the newest first, by a time and then by the id. SQLite searches no index by a
+// pair of columns that ends with the id. Therefore the rows of one moment are read apart.
 
 import type { ReadList } from '../../lib/merged-lists.ts';
+import { stores } from '../schema/schema.ts';
+import { type Orm, prepared } from './orm.ts';
 
 export const maxRowsRead = 5_000;
 const readAtOnce = 500;
@@ -65,4 +70,40 @@ export function inMemory<Row extends { readonly id: number }>(
 ): ReadList<Row> {
   const sorted = rows.toSorted((one, other) => other.id - one.id);
   return (last, limit) => sorted.filter(({ id }) => id < (last?.id ?? beforeId)).slice(0, limit);
+}
+
+export interface TimedPlace {
+  readonly at: number;
+  readonly id: number;
+}
+
+export const listBegin: TimedPlace = { at: Number.MAX_SAFE_INTEGER, id: 0 };
+
+export const newestFirst = (one: TimedPlace, other: TimedPlace): number =>
+  other.at - one.at || other.id - one.id;
+
+/** Reads rows by prepared statements that take `at`, `id` and `limit`, the newest first. */
+export interface TimedStatements<Row> {
+  readonly sameMoment: { all(values: Record<string, unknown>): Row[] };
+  readonly older: { all(values: Record<string, unknown>): Row[] };
+}
+
+/** At most `limit` rows behind a place. @param values the other values of the statements */
+export function rowsBehind<Row>(
+  { sameMoment, older }: TimedStatements<Row>,
+  values: Readonly<Record<string, unknown>>,
+  { at, id }: TimedPlace,
+  limit: number,
+): Row[] {
+  // No row has the id 0.
+  const same = id === 0 ? [] : sameMoment.all({ ...values, at, id, limit });
+  const left = limit - same.length;
+  return left === 0 ? same : [...same, ...older.all({ ...values, at, id, limit: left })];
+}
+
+/** The stores that a list goes through, because the indexes of lists begin with the store. */
+export function createStoreIds(orm: Orm) {
+  const all = prepared(() => orm.select({ id: stores.id }).from(stores));
+  return (storeId?: number): readonly number[] =>
+    storeId === undefined ? all.all().map(({ id }) => id) : [storeId];
 }

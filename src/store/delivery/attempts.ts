@@ -1,10 +1,9 @@
 // Attempts to send a delivery. Old ones are deleted.
 
-import { asc, sql } from 'drizzle-orm';
+import { asc, type SQL, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/delivery/retry.ts';
-import { lastOldRow } from '../db/first-rows.ts';
-import { equals, type Orm, placeholders, prepared } from '../db/orm.ts';
+import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import { attempts, type Channel, isOf } from '../schema/delivery-schema.ts';
 
 export interface AttemptRecord {
@@ -63,3 +62,16 @@ const prepare = (orm: Orm, channel: Channel) => ({
       .where(sql`${attempts.id} <= ${lastOldRow('attempts', 'started_at', 'id > 0')}`),
   ),
 });
+
+/**
+ * The id of the last of the first `limit` rows, up to one that was made at `before` or later; null
+ * without one. A row behind that looks old because the clock was behind, and stays.
+ * @param table with rows in the order of their ids
+ * @param time its column, epoch milliseconds
+ * @param which of its rows, by an index in that order
+ */
+export const lastOldRow = (table: 'attempts' | 'deliveries', time: string, which: string): SQL =>
+  sql`(select max(id) from (select id, max(${sql.raw(time)}) over (order by id) as newest
+    from (select id, ${sql.raw(time)} from ${sql.raw(table)} where ${sql.raw(which)}
+      order by id limit ${placeholder('limit')}))
+    where newest < ${placeholder('before')})`;

@@ -4,7 +4,7 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import {
   attempts,
@@ -61,8 +61,7 @@ function prepareEntry(orm: Orm) {
       .select({
         ...callbackColumns,
         address: addresses.address,
-        txid: payments.txid,
-        valueSat: payments.valueSat,
+        ...columnsOf(payments, 'txid', 'valueSat'),
         outcome: ofLastAttempt<AttemptOutcome>('outcome'),
         reason: ofLastAttempt<string>('reason'),
         doubt: ofLastAttempt<string>('doubt'),

@@ -3,7 +3,7 @@
 
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/delivery/retry.ts';
-import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { type Channel, deliveries, isOf } from '../schema/delivery-schema.ts';
 import { orders } from '../schema/order-schema.ts';
@@ -53,17 +53,11 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
   prepared(() =>
     orm
       .select({
-        id: deliveries.id,
-        storeId: deliveries.storeId,
+        ...columnsOf(deliveries, 'id', 'storeId'),
         receiverId: sql<number>`${deliveries.receiverId}`,
-        addressId: deliveries.addressId,
-        eventId: deliveries.eventId,
-        content: deliveries.content,
-        type: deliveries.type,
+        ...columnsOf(deliveries, 'addressId', 'eventId', 'content', 'type'),
         // A delivered callback is sent again to be confirmed.
-        state: deliveries.state,
-        attemptCount: deliveries.attemptCount,
-        step: deliveries.step,
+        ...columnsOf(deliveries, 'state', 'attemptCount', 'step'),
         dueAt: sql<number>`${deliveries.dueAt}`,
         createdAt: deliveries.createdAt,
         url,
@@ -74,12 +68,8 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
           metadata: sql<string>`coalesce(${orders.metadata}, '{}')`,
           reference: sql<string | null>`${orders.reference}`,
         },
-        callbackCa: stores.callbackCa,
-        webhookSecret: stores.webhookSecret,
-        previousWebhookSecret: stores.previousWebhookSecret,
-        previousSecretUntil: stores.previousSecretUntil,
-        allowPrivateCallback: stores.allowPrivateCallback,
-        allowHttpCallback: stores.allowHttpCallback,
+        ...columnsOf(stores, 'callbackCa', 'webhookSecret', 'previousWebhookSecret'),
+        ...columnsOf(stores, 'previousSecretUntil', 'allowPrivateCallback', 'allowHttpCallback'),
       })
       .from(deliveries)
       .innerJoin(stores, eq(stores.id, deliveries.storeId))

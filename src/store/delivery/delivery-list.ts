@@ -3,9 +3,14 @@
 import { and, desc, lt, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
-import { type Candidates, findIds, readAll, type SearchedPage } from '../db/searched-list.ts';
-import { createStoreIds } from '../db/store-ids.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import {
+  type Candidates,
+  createStoreIds,
+  findIds,
+  readAll,
+  type SearchedPage,
+} from '../db/searched-list.ts';
 import { type Channel, deliveries, type EventType, isOf } from '../schema/delivery-schema.ts';
 
 export interface DeliveryFilter {
@@ -106,14 +111,15 @@ function isMatch(
   );
 }
 
-export const candidateColumns = {
-  id: deliveries.id,
-  storeId: deliveries.storeId,
-  orderId: deliveries.orderId,
-  state: deliveries.state,
-  type: deliveries.type,
-  createdAt: deliveries.createdAt,
-};
+export const candidateColumns = columnsOf(
+  deliveries,
+  'id',
+  'storeId',
+  'orderId',
+  'state',
+  'type',
+  'createdAt',
+);
 
 /** Takes `id` and `limit`: the newest before a delivery, in the order of an index. */
 export const prepareList = (orm: Orm, channel: Channel, ...conditions: SQL[]) =>

@@ -3,7 +3,7 @@
 
 import { and, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries, isOf } from '../schema/delivery-schema.ts';
 import { type AttemptRecord, createAttempts } from './attempts.ts';
@@ -104,10 +104,7 @@ function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
     courseOf: prepared(() =>
       orm
         .select({
-          state: deliveries.state,
-          step: deliveries.step,
-          nextAttemptAt: deliveries.nextAttemptAt,
-          confirmAt: deliveries.confirmAt,
+          ...columnsOf(deliveries, 'state', 'step', 'nextAttemptAt', 'confirmAt'),
           isReplaced: sql<number>`${isReplaced}`,
         })
         .from(deliveries)

@@ -5,8 +5,7 @@ import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
-import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
-import { createStoreIds } from '../db/store-ids.ts';
+import { type Candidates, createStoreIds, inMemory, maxRowsRead } from '../db/searched-list.ts';
 import {
   deliveries,
   type EventState,

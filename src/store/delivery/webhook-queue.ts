@@ -8,11 +8,11 @@
 
 import { type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
-import { lastOldRow } from '../db/first-rows.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
 import { isReceiving, stores, webhooks } from '../schema/schema.ts';
+import { lastOldRow } from './attempts.ts';
 import { type ChannelTerms, type Claims, createClaims } from './delivery-claims.ts';
 import { createDeliveryCounts, type DeliveryCounts } from './delivery-counts.ts';
 import {

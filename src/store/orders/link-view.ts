@@ -5,7 +5,7 @@ import type { LinkInput } from '../../domain/order/link-input.ts';
 import { type LinkCounts, type LinkJson, linkJson } from '../../domain/order/link-json.ts';
 import { steppedValues } from '../../lib/stepped-values.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
-import { createStoreIds } from '../db/store-ids.ts';
+import { createStoreIds } from '../db/searched-list.ts';
 import { links } from '../schema/order-schema.ts';
 
 export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;

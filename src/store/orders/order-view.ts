@@ -18,9 +18,14 @@ import type { Quote } from '../../domain/order/quote.ts';
 import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Headers } from '../chain/headers.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
-import { createStoreIds } from '../db/store-ids.ts';
-import { listBegin, newestFirst, rowsBehind, type TimedPlace } from '../db/timed-list.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import {
+  createStoreIds,
+  listBegin,
+  newestFirst,
+  rowsBehind,
+  type TimedPlace,
+} from '../db/searched-list.ts';
 import { isEvent } from '../delivery/event-records.ts';
 import type { ConflictingPayments } from '../payments/conflicting-payments.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
@@ -248,16 +253,9 @@ const prepare = (orm: Orm) => ({
   payments: prepared(() =>
     orm
       .select({
-        txid: payments.txid,
-        valueSat: payments.valueSat,
-        state: payments.state,
-        replacedBy: payments.replacedBy,
-        priceCents: payments.priceCents,
-        firstSeenAt: payments.firstSeenAt,
-        interruptedAt: payments.interruptedAt,
-        firstBlockAt: payments.firstBlockAt,
-        height: payments.height,
-        signalsRbf: payments.signalsRbf,
+        ...columnsOf(payments, 'txid', 'valueSat', 'state', 'replacedBy', 'priceCents'),
+        ...columnsOf(payments, 'firstSeenAt', 'interruptedAt', 'firstBlockAt', 'height'),
+        ...columnsOf(payments, 'signalsRbf'),
         /** The header of its block, if that is on the best chain. */
         raw: headers.raw,
       })
@@ -267,3 +265,18 @@ const prepare = (orm: Orm) => ({
       .orderBy(asc(payments.id)),
   ),
 });
+
+/** Counts of orders for the metrics, by index and up to a bound. */
+export type OrderCounts = ReturnType<typeof createOrderCounts>;
+
+export function createOrderCounts(orm: Orm) {
+  // By store, because the index of the status begins with the store.
+  const counted = sql<number>`(select count(*) from (select 1 from ${stores} s cross join ${orders} o
+    where o.store_id = s.id and o.status = ${placeholder('status')} limit ${placeholder('max')}))`;
+  const statement = prepared(() => orm.select({ counted }).from(sql`(select 1)`));
+  return {
+    /** Orders of all stores with this status, at most `max`. */
+    withStatus: (status: OrderStatus, max: number): number =>
+      statement.get({ status, max })?.counted ?? 0,
+  };
+}

@@ -28,10 +28,9 @@ import { type FiatPrice, type Quote, quoteAt } from '../../domain/order/quote.ts
 import { maxUnminedMs } from '../../domain/payment/in-time.ts';
 import { paymentEventOf } from '../../domain/payment/payment-event.ts';
 import { secondMs } from '../../lib/time-units.ts';
-import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
-import { maxRowsRead } from '../db/searched-list.ts';
+import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
+import { maxRowsRead, type TimedPlace } from '../db/searched-list.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../db/store-events.ts';
-import type { TimedPlace } from '../db/timed-list.ts';
 import type { Tx } from '../db/writer.ts';
 import type { EventRecords } from '../delivery/event-records.ts';
 import type { Notifications } from '../delivery/notification-queue.ts';
@@ -514,10 +513,8 @@ const prepareTimes = (orm: Orm) => ({
   expiring: prepared(() =>
     orm
       .select({
-        id: orders.id,
-        expiresAt: orders.expiresAt,
-        scripthash: addresses.scripthash,
-        statusHash: addresses.statusHash,
+        ...columnsOf(orders, 'id', 'expiresAt'),
+        ...columnsOf(addresses, 'scripthash', 'statusHash'),
       })
       .from(orders)
       .innerJoin(addresses, eq(addresses.id, orders.addressId))

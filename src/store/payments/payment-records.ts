@@ -3,7 +3,7 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { isSubscribed } from '../../domain/delivery/event-body.ts';
-import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import {
   addresses,
@@ -17,30 +17,16 @@ import { addressPlace } from '../wallets/address-row.ts';
 import type { StoreRow } from '../wallets/catalog.ts';
 
 const paymentFacts = {
-  id: payments.id,
-  txid: payments.txid,
-  valueSat: payments.valueSat,
-  state: payments.state,
-  height: payments.height,
-  blockHash: payments.blockHash,
-  coinbase: payments.coinbase,
-  signalsRbf: payments.signalsRbf,
-  status: payments.status,
-  cycle: payments.cycle,
+  ...columnsOf(payments, 'id', 'txid', 'valueSat', 'state', 'height', 'blockHash', 'coinbase'),
+  ...columnsOf(payments, 'signalsRbf', 'status', 'cycle'),
 };
 
 export type PaymentRow = Pick<typeof payments.$inferSelect, keyof typeof paymentFacts>;
 export const storeTerms = {
-  id: stores.id,
-  requiredConfirmations: stores.requiredConfirmations,
-  confirmationBands: stores.confirmationBands,
-  reversalCallback: stores.reversalCallback,
-  omitRbf: stores.omitRbf,
-  minimumSat: stores.minimumSat,
-  currency: stores.currency,
+  ...columnsOf(stores, 'id', 'requiredConfirmations', 'confirmationBands', 'reversalCallback'),
+  ...columnsOf(stores, 'omitRbf', 'minimumSat', 'currency'),
   ...ownWebhook,
-  callbacksStopped: stores.callbacksStopped,
-  callbackUrl: stores.callbackUrl,
+  ...columnsOf(stores, 'callbacksStopped', 'callbackUrl'),
 };
 
 export type StoreTerms = Pick<StoreRow, keyof typeof storeTerms>;

@@ -10,17 +10,20 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { PaymentState } from '../../domain/payment/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import {
   type Candidates,
   type FoundIds,
   findIds,
   inMemory,
+  listBegin,
   maxRowsRead,
+  newestFirst,
   readAll,
+  rowsBehind,
   type SearchedPage,
+  type TimedPlace,
 } from '../db/searched-list.ts';
-import { listBegin, newestFirst, rowsBehind, type TimedPlace } from '../db/timed-list.ts';
 import { isCallback } from '../delivery/callback-queue.ts';
 import { callbackColumns, deliveries } from '../schema/delivery-schema.ts';
 import {
@@ -97,9 +100,7 @@ const prepareEntry = (orm: Orm) =>
     orm
       .select({
         ...getTableColumns(payments),
-        address: addresses.address,
-        storeId: addresses.storeId,
-        orderId: addresses.orderId,
+        ...columnsOf(addresses, 'address', 'storeId', 'orderId'),
         storeName: stores.name,
       })
       .from(payments)
@@ -210,10 +211,8 @@ function prepareCandidates(orm: Orm) {
   const columns = {
     id: payments.id,
     at: payments.firstSeenAt,
-    state: payments.state,
-    txid: payments.txid,
-    scripthash: addresses.scripthash,
-    storeId: addresses.storeId,
+    ...columnsOf(payments, 'state', 'txid'),
+    ...columnsOf(addresses, 'scripthash', 'storeId'),
   };
   const limit = sql.placeholder('limit');
   const isBefore = lt(payments.id, placeholder('id'));

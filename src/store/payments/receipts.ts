@@ -3,7 +3,7 @@
 
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import { equals, type Orm, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, prepared } from '../db/orm.ts';
 import { addresses, isGivenOut, payments } from '../schema/schema.ts';
 
 export type Receipt = ReturnType<Receipts['byTxid']>[number];
@@ -34,8 +34,7 @@ function prepare(orm: Orm) {
       orm
         .select({
           ...getTableColumns(payments),
-          address: addresses.address,
-          storeId: addresses.storeId,
+          ...columnsOf(addresses, 'address', 'storeId'),
         })
         .from(payments)
         .innerJoin(addresses, eq(addresses.id, payments.addressId))

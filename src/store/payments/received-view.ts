@@ -4,8 +4,7 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { minorDivisor, minorWorthOf } from '../../domain/payment/currency.ts';
 import { steppedValues } from '../../lib/stepped-values.ts';
-import type { Orm } from '../db/orm.ts';
-import { satSum } from '../db/sat-sum.ts';
+import { type Orm, satSum } from '../db/orm.ts';
 import { payments } from '../schema/schema.ts';
 
 export interface ReceivedWorth {

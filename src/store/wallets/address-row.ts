@@ -4,23 +4,15 @@
 import { and, eq } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import { equals } from '../db/orm.ts';
+import { columnsOf, equals } from '../db/orm.ts';
 import { addresses } from '../schema/schema.ts';
 import type { WalletRow } from './catalog.ts';
 
 type AddressRow = typeof addresses.$inferSelect;
 
 export const addressPlace = {
-  id: addresses.id,
-  walletId: addresses.walletId,
-  derivationIndex: addresses.derivationIndex,
-  address: addresses.address,
-  scripthash: addresses.scripthash,
-  origin: addresses.origin,
-  storeId: addresses.storeId,
-  issuedAt: addresses.issuedAt,
-  statusHash: addresses.statusHash,
-  orderId: addresses.orderId,
+  ...columnsOf(addresses, 'id', 'walletId', 'derivationIndex', 'address', 'scripthash', 'origin'),
+  ...columnsOf(addresses, 'storeId', 'issuedAt', 'statusHash', 'orderId'),
 };
 
 export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;

@@ -6,7 +6,7 @@ import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
 import type { NetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { endKeysOf } from '../access/api-keys.ts';
-import { equals, type Orm, prepared } from '../db/orm.ts';
+import { columnsOf, equals, type Orm, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { ownWebhook, stores, wallets, webhooks } from '../schema/schema.ts';
 
@@ -143,12 +143,7 @@ export class Catalog {
 const isElsewhere = (before: string, after = before): boolean =>
   before.replace(/\?.*/s, '') !== after.replace(/\?.*/s, '');
 
-const choice = {
-  id: stores.id,
-  name: stores.name,
-  walletId: stores.walletId,
-  callbackUrl: stores.callbackUrl,
-};
+const choice = columnsOf(stores, 'id', 'name', 'walletId', 'callbackUrl');
 
 const storeColumns = { ...getTableColumns(stores), ...ownWebhook };
 

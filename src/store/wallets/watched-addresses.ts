@@ -4,7 +4,7 @@
 import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
-import { type Orm, placeholder, prepared } from '../db/orm.ts';
+import { columnsOf, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { addresses, payments, wallets } from '../schema/schema.ts';
 
 export interface Watched {
@@ -52,12 +52,7 @@ export function createWatchedPages(orm: Orm) {
 }
 
 function prepare(orm: Orm) {
-  const fields = {
-    id: addresses.id,
-    scripthash: addresses.scripthash,
-    statusHash: addresses.statusHash,
-    issuedAt: addresses.issuedAt,
-  };
+  const fields = columnsOf(addresses, 'id', 'scripthash', 'statusHash', 'issuedAt');
   const isBefore = lt(addresses.id, placeholder('beforeId'));
   const isRecent = gt(addresses.issuedAt, placeholder('since'));
   // As in the index, else SQLite does not use it.

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { excessSatOf } from '../../../src/domain/order/excess.ts';
+import { excessSatOf } from '../../../src/domain/order/order.ts';
 import {
   isStillCovered,
   leftFor,
