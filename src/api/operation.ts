@@ -129,7 +129,6 @@ export async function readRequest(
   };
 }
 
-/** All strings in a value, including names. */
 export function stringsIn(value: unknown): string[] {
   const left = [value];
   const texts: string[] = [];

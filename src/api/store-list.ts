@@ -41,7 +41,6 @@ const listedStore = store.partial({ wallets: true }).meta({ id: 'ListedStore' })
 
 export type CatalogOptions = Pick<ApiOptions, 'records' | 'refuseGap' | 'walletGap'>;
 
-/** The given stores that a key is for. */
 export const ownStores = <T extends Pick<StoreRow, 'id'>>(
   stores: readonly T[],
   { storeId }: Pick<Key, 'storeId'>,

@@ -52,23 +52,15 @@ export interface DownHost {
   readonly waiting: number;
 }
 
-export interface DeliveryLimits {
-  /** Requests in flight, of all stores. */
-  readonly maxInFlight: number;
-  /** Requests in flight, to one receiver. */
-  readonly maxPerReceiver: number;
-  /** Longer than the sender's deadline. */
-  readonly leaseMs: number;
-  /** `stop` waits this long for requests in flight, then aborts them. */
-  readonly drainMs: number;
-}
-
-export const deliveryLimits: DeliveryLimits = {
+export const deliveryLimits = {
   maxInFlight: 128,
   maxPerReceiver: 2,
+  /** Longer than the sender's deadline. */
   leaseMs: 30 * secondMs,
+  /** `stop` waits this long for requests in flight, then aborts them. */
   drainMs: 5 * secondMs,
 };
+export type DeliveryLimits = Readonly<typeof deliveryLimits>;
 
 export interface DispatcherParts extends AttemptParts {
   readonly limits?: DeliveryLimits;
@@ -150,7 +142,6 @@ export class DeliveryDispatcher {
     this.wake();
   }
 
-  /** Wakes if something is due. */
   tick(): void {
     if (this.#isDue()) this.wake();
   }

@@ -108,7 +108,6 @@ export class Channel {
     return this.#fillers?.sentCount ?? 0;
   }
 
-  /** The round trip of small requests, smoothed; undefined before the first. */
   get latencyMs(): number | undefined {
     return this.#liveness.latencyMs;
   }
@@ -227,7 +226,6 @@ export class Channel {
     if (waitMs > 0) this.#cancelPacing = this.#options.world.after(waitMs, () => this.#wake());
   }
 
-  /** Requests in flight, without a filler. */
   #requestsInFlight(): number {
     return this.#inFlight.size - (this.#fillers?.inFlightCount ?? 0);
   }

@@ -40,7 +40,6 @@ export class PoolMember {
   live: LiveSession | undefined;
   /** Since when it has not been live, monotonic. */
   absentSince: number;
-  /** In a row. */
   failures = 0;
   /** Monotonic. */
   notBefore = 0;

@@ -53,9 +53,7 @@ export interface ServerStatus {
   readonly protocol?: ProtocolVersion | undefined;
   /** Epoch milliseconds. */
   readonly connectedSince?: number | undefined;
-  /** The height of its newest header. */
   readonly height?: number | undefined;
-  /** The round trip of small requests, smoothed. */
   readonly latencyMs?: number | undefined;
   readonly trust?: TlsIdentity | undefined;
   readonly ban?: Ban | undefined;

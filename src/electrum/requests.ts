@@ -244,7 +244,6 @@ export class SendQueue<T extends Billable> {
     return true;
   }
 
-  /** Takes the requests that may be sent now, and bills them. */
   take({ total, bulk, bulkTogether }: Room): T[] {
     const taken: T[] = [];
     for (let next = this.#urgent.first; next && taken.length < total; next = this.#urgent.first) {

@@ -52,7 +52,6 @@ export interface SessionOptions {
   readonly ownMaxInFlight?: number | undefined;
   /** For the connection, and from sending a request to its deadline; 10 s, or 20 s by proxy. */
   readonly requestTimeoutMs?: number;
-  /** Every connection goes through it. */
   readonly proxy?: SocksProxy | undefined;
   /** Against an ElectrumX that holds small responses back (see fillers.ts); `auto` by default. */
   readonly fillers?: 'auto' | 'never';
@@ -110,7 +109,6 @@ export interface SessionParts {
  */
 export class Session {
   readonly server: ServerAddress;
-  /** Grows with every connection of the pool. */
   readonly generation: number;
   readonly version: ProtocolVersion;
   /** What the server calls itself, made plain. */
@@ -144,7 +142,6 @@ export class Session {
     return this.#channel.endReason !== undefined;
   }
 
-  /** The in-flight limit. */
   get maxInFlight(): number {
     return this.#channel.maxInFlight;
   }
@@ -153,7 +150,6 @@ export class Session {
     return this.#channel.fillersSent;
   }
 
-  /** The round trip of small requests, smoothed; undefined before the first. */
   get latencyMs(): number | undefined {
     return this.#channel.latencyMs;
   }

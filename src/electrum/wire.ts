@@ -75,7 +75,6 @@ export interface CoinbaseBranch {
 export interface MerkleBranch {
   /** Sibling hashes from the leaf up, in display order. */
   readonly branch: readonly string[];
-  /** Index of the transaction in the block. */
   readonly pos: number;
 }
 

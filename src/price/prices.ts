@@ -22,7 +22,6 @@ import {
 export interface Currency {
   /** ISO 4217. */
   readonly code: string;
-  /** In English. */
   readonly name: string;
 }
 
@@ -241,7 +240,6 @@ export class Prices {
     });
   }
 
-  /** Aborts all requests. */
   stop(): void {
     this.#stopping.abort(new SourceFault('paygate is stopping'));
   }

@@ -161,7 +161,6 @@ export class AddressSubscriptions {
     );
   }
 
-  /** Takes a place below the limit for an address that is neither subscribed nor refused. */
   #reserve(scripthash: Scripthash): boolean {
     const { size } = this.#subscribed;
     if (size >= this.#max || this.#refused.has(scripthash)) return false;

@@ -93,7 +93,6 @@ const maxDoublings = 3;
 export class AddressSync {
   readonly #parts: AddressSyncParts;
   readonly #memory;
-  /** How often our tip has moved. */
   #tipChanges = 0;
   /** How often a session left a request unanswered that another one answered. */
   readonly #overdue = new WeakMap<Session, number>();

@@ -136,7 +136,6 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   return createSyncQueues(world, follow);
 }
 
-/** The syncs of each server, one after another. */
 function createSyncQueues(
   world: World,
   follow: (session: Session, announced: HeaderTip) => Promise<void>,
@@ -300,7 +299,6 @@ async function storeBase(
   return tip;
 }
 
-/** The headers of a server from one height to another, in any number of answers. */
 async function fetchRun(fetch: FetchHeaders, from: number, to: number): Promise<Header[]> {
   const run: Header[] = [];
   while (run.length < to - from + 1) {

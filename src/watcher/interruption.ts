@@ -74,7 +74,6 @@ export class Interruption {
     this.#watched.clear();
   }
 
-  /** Every address was compared with the server in use. */
   end(): void {
     this.#since = undefined;
     this.#watched.clear();
@@ -136,7 +135,6 @@ export class Interruption {
     return found.since;
   }
 
-  /** Called each minute. */
   tick(): void {
     if (this.isWatching() && this.#mayNeedNote()) this.#parts.tasks.run(() => this.#note());
   }

@@ -60,7 +60,6 @@ export class ServerChoice {
     this.#parts = parts;
   }
 
-  /** The session on which addresses are watched. */
   get current(): Session | undefined {
     return this.#current;
   }
@@ -98,7 +97,6 @@ export class ServerChoice {
     return this.live().filter((session) => this.#isHealthy(session));
   }
 
-  /** A healthy server other than this one. */
   other(session: Session | undefined): Session | undefined {
     return this.healthy().find((each) => each !== session);
   }

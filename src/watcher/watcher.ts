@@ -5,22 +5,17 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
-import { Pool, type PoolHandlers, type ServerStatus } from '../electrum/pool.ts';
+import { Pool, type PoolHandlers } from '../electrum/pool.ts';
 import type { ServerAddress } from '../electrum/server-address.ts';
 import type { Session } from '../electrum/session.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Events } from '../lib/events.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { HoldReason } from '../store/file/file-state.ts';
 import type { Records } from '../store/open-records.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, SocksProxy, World } from '../world/world.ts';
-import {
-  type AddressSubscriptions,
-  CurrentSubscriptions,
-  type RefusedSubscriptions,
-} from './address-subscriptions.ts';
+import { type AddressSubscriptions, CurrentSubscriptions } from './address-subscriptions.ts';
 import { AddressSync, createAnnouncements } from './address-sync.ts';
 import type { Backlog } from './backlog.ts';
 import { type AssessedServer, FinalityHold, promote } from './finality-hold.ts';
@@ -36,7 +31,7 @@ import { createServerMemory, ServerChoice } from './server-choice.ts';
 import { createSweeps, type Sweeps } from './sweeps.ts';
 import { WalletMaintenance } from './wallet/wallet-lookahead.ts';
 import type { WatcherEventMap, WatcherEvents } from './watcher-events.ts';
-import { type ScriptFailures, WorkQueue } from './work-queue.ts';
+import { WorkQueue } from './work-queue.ts';
 
 export interface WatcherParts {
   readonly world: World;
@@ -58,26 +53,7 @@ export interface WatcherParts {
   readonly backlog: Backlog;
 }
 
-export interface WatcherStatus {
-  readonly servers: readonly ServerStatus[];
-  /** The watched server; undefined while there is none. */
-  readonly server: string | undefined;
-  /** Whether every address was compared with that server since it was connected. */
-  readonly caughtUp: boolean;
-  readonly tipHeight: number | undefined;
-  readonly dirty: number;
-  /** Why no payment is promoted to 2; empty without a hold. */
-  readonly holdReasons: readonly HoldReason[];
-  /** Scripts whose last check failed, and that are retried. */
-  readonly failures: readonly ScriptFailures[];
-  /** Why the last attempt to follow a server failed; undefined once every address was compared. */
-  readonly catchUpFault: string | undefined;
-  readonly refusedSubscriptions: RefusedSubscriptions | undefined;
-  /** Why the last scan or look-ahead of a wallet failed; it is repeated after a minute. */
-  readonly walletFault: string | undefined;
-  /** By wallet, the last server that alone reported payments to addresses that were not issued. */
-  readonly soleReporters: ReadonlyMap<number, string>;
-}
+export type WatcherStatus = ReturnType<Watcher['status']>;
 
 /** Builds the collaborators, from those that need no other one to the watcher. */
 export function createWatcher(parts: WatcherParts): Watcher {
@@ -189,7 +165,6 @@ const everyMinute = '0 * * * * *';
 
 export class Watcher {
   readonly #parts: Collaborators;
-  /** Asks the watched server for what the file does not have. */
   readonly reader: ChainReader;
   #cancels: readonly Cancel[] = [];
   #catchUpFault: string | undefined;
@@ -256,20 +231,27 @@ export class Watcher {
     this.#parts.pool.reconsider();
   }
 
-  status(): WatcherStatus {
+  status() {
     const { pool, servers, records, queue, hold, subscriptions, wallets, addressSync } =
       this.#parts;
     return {
       servers: pool.status(),
+      /** The watched server; undefined while there is none. */
       server: servers.current?.server.label,
+      /** Whether every address was compared with that server since it was connected. */
       caughtUp: servers.caughtUp !== undefined,
       tipHeight: records.headers.tipHeight(),
       dirty: queue.size(),
+      /** Why no payment is promoted to 2; empty without a hold. */
       holdReasons: hold.reasons(),
+      /** Scripts whose last check failed, and that are retried. */
       failures: queue.failures(),
+      /** Why no server could be followed; undefined once every address was compared. */
       catchUpFault: this.#catchUpFault,
       refusedSubscriptions: subscriptions.refusals(),
+      /** Why the last scan or look-ahead of a wallet failed; it is repeated after a minute. */
       walletFault: wallets.fault(),
+      /** By wallet, the last server that alone reported payments to unissued addresses. */
       soleReporters: addressSync.soleReporters(),
     };
   }
@@ -354,7 +336,6 @@ export class Watcher {
     tasks.run(() => this.#catchUp(session, begun));
   }
 
-  /** No server is watched any more. */
   #end(): void {
     const { servers, subscriptions, queue, wallets, interruption } = this.#parts;
     if (servers.caughtUp !== undefined) interruption.begin();

@@ -46,7 +46,6 @@ export interface ScriptFailures {
   readonly scripts: number;
   /** Those among them whose history names a transaction that is not shown or not proven. */
   readonly unshown: number;
-  /** The newest reason. */
   readonly reason: string;
 }
 

@@ -78,7 +78,6 @@ const nameOf = ({ name, path }: Operation, method: Method): string =>
 
 const onlyInWindow = 'Only while "Connect a plugin" is open for the key.';
 
-/** The scopes whose keys may call an operation by a method. */
 const scopesOf = ({ issues, writes }: KeyedOperation, method: Method): string[] =>
   keyScopes.filter(
     (scope) =>
@@ -114,7 +113,6 @@ const json = (schema: SchemaObject, example?: unknown): JsonContent => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 });
 
-/** What each limit counts. */
 const limited: Readonly<Record<keyof Rates, string>> = {
   newAddress: 'New addresses, orders and quotes together',
   balance: 'Requests for balances',

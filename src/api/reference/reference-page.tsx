@@ -18,7 +18,6 @@ const anyBase = 'https://base.invalid';
 export interface ReferenceNotes {
   readonly title: string;
   readonly Introduction: (props: IntroductionProps) => Child;
-  /** Sections by their ids. */
   readonly sections: readonly (readonly [id: string, name: string, Section: () => Child])[];
 }
 
@@ -272,7 +271,6 @@ function curlOf({ method, path, operation }: Entry): string {
 /** JSON that may wrap between its fields. */
 const spaced = (value: unknown): string => JSON.stringify(value, null, 1).replaceAll(/\n */g, ' ');
 
-/** A request as the shop receives it. */
 function sentExample({ method, operation }: Entry, { components }: OpenapiDocument): string {
   const body = operation.requestBody?.content['application/json'].example;
   if (body !== undefined) return `${method} /events\n\n${JSON.stringify(body, null, 2)}`;

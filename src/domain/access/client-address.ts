@@ -5,7 +5,6 @@
 import ipaddr from 'ipaddr.js';
 import { PaygateError } from '../../lib/errors.ts';
 
-/** In the form of ipaddr.js: first address and bits. */
 type Networks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
 export type Proxies = Networks;
 
@@ -68,7 +67,6 @@ function networkPrefix(address: string, bits: number): string {
   return `${parts.join(':')}::/${bits}`;
 }
 
-/** Whether this is the address of a trusted proxy. */
 export function isProxy(address: string, proxies: Proxies): boolean {
   if (!ipaddr.isValid(address)) return false;
   return isWithin(ipaddr.process(address), proxies);
@@ -80,7 +78,6 @@ export const isWithin = (ip: ipaddr.IPv4 | ipaddr.IPv6, networks: Networks): boo
       ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits),
   );
 
-/** Whether the other end of a socket is this machine. */
 export const isThisMachine = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';
 

@@ -29,7 +29,6 @@ export function connectionToClose<Connection extends ClientPrefixes>(
   return heaviest(ofClient, (each) => each, weightOf)[0];
 }
 
-/** The connections of the owner with the most; of several, the owner of the newest one. */
 function heaviest<Connection>(
   connections: readonly Connection[],
   ownerOf: (connection: Connection) => unknown,

@@ -181,7 +181,6 @@ const emptyError = new RegExp(
   String.raw`["']?\b${errorWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
   'gim',
 );
-/** "Secret verified", "valid secret". */
 const rightSecret =
   /(?<!\b(?:not|no|without)(?: an?| any| the)? )\b(?:valid|correct|matching) secrets?\b|\bsecrets?\b["']?(?:\s*[:=]\s*["']?| is | was | has been | )(?:okay|ok|valid|match(?:es|ed)?|verified|accepted|correct|true)\b/gi;
 /** Page caches and optimizers add comments, scripts and styles to every answer. */

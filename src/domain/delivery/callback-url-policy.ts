@@ -71,7 +71,6 @@ export const httpRefusal = (host: string): string =>
   `plain http to ${host} can be read and forged on the way; use https, ` +
   'or allow it for this store: --allow-http-callback, or the tick for it in the dashboard';
 
-/** Why a callback to this host must not go to this address; undefined if it may. */
 export function targetRefusal(
   host: string,
   address: string,

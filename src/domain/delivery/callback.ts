@@ -36,7 +36,6 @@ export function callbackQuery({ status, address, valueSat, txid, rbf }: Callback
 /** Names that a callback URL must not have in its own query. */
 const ownNames = new Set(['status', 'addr', 'value', 'txid', 'rbf']);
 
-/** What a query from `callbackQuery` says, for the log. */
 export function queryFacts(query: string) {
   const { status, addr, value, txid } = Object.fromEntries(new URLSearchParams(query));
   return { address: addr, valueSat: Number(value), txid, status: Number(status) };

@@ -23,7 +23,6 @@ export interface WebhookTerms {
   readonly callbacksStopped: boolean;
 }
 
-/** Whether the webhook of a store receives events of orders, or of payments. */
 export const isSubscribed = (
   { webhookUrl, webhookEvents, callbacksStopped }: WebhookTerms,
   kind: 'order' | 'payment',

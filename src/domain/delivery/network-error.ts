@@ -81,7 +81,6 @@ export const isConnectionClosed = (code: string): boolean => connectionClosedCod
 /** Whether a name did not resolve. If several do not, this machine is probably offline. */
 export const isDnsError = (code: string): boolean => Object.hasOwn(dnsErrors, code);
 
-/** Whether a port does not speak TLS. */
 export const isNotTls = (code: string): boolean => tlsErrors[code] === noTls || code === 'EPROTO';
 
 /** The code of a Node error; for an aggregate error, the code of its first one; else empty. */
@@ -91,7 +90,6 @@ export function errorCodeOf(error: unknown): string {
   return Array.isArray(errors) ? errorCodeOf(errors[0]) : '';
 }
 
-/** The sentence for a code; undefined for an unknown code. */
 export function networkErrorText(code: string, tls = false): string | undefined {
   const tables = tls
     ? [tlsErrors, connectErrors, dnsErrors]

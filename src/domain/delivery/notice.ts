@@ -59,7 +59,6 @@ interface OrderTexts {
   readonly advice?: string;
 }
 
-/** The notice of an order's event; undefined for an event without one. */
 export function orderNotice(change: OrderChange): Notice | undefined {
   const { order, storeName } = change;
   const texts = orderTexts(change);

@@ -127,7 +127,6 @@ export function localTargetOf({ host, port }: ListenAddress): ListenAddress {
   return { host: host === '::' ? '::1' : host, port };
 }
 
-/** The same as `host:port`. */
 export const localAddressOf = (listen: ListenAddress): string => hostAndPort(localTargetOf(listen));
 
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;

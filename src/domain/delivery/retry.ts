@@ -43,19 +43,15 @@ const jitterRatio = 0.2;
 /** A shop may extend a wait up to this many times with `Retry-After`. */
 const maxRetryAfterRatio = 2;
 
-export interface MaxWaits {
-  /** By the number of attempts that count. */
-  readonly retryMs: readonly number[];
-  readonly confirmMs: number;
-}
-
-export const maxWaits: MaxWaits = {
+/** Upper limits of the time between two attempts; `retryMs` by the number of them. */
+export const maxWaits = {
   retryMs: [
     0,
     ...retryScheduleMs.map((wait) => Math.ceil(wait * (1 + jitterRatio) * maxRetryAfterRatio)),
   ],
   confirmMs: Math.max(...confirmScheduleMs),
 };
+export type MaxWaits = Readonly<typeof maxWaits>;
 
 export interface FailedAttempt {
   /** The number of attempts that count, including this one. */
@@ -74,7 +70,6 @@ export function nextAttempt(failed: FailedAttempt): number | undefined {
   return failed.now + Math.round(Math.min(Math.max(wait, asked), maxRetryAfterRatio * wait));
 }
 
-/** Duration of the whole schedule, without jitter. */
 const scheduleMs = retryScheduleMs.reduce((sum, wait) => sum + wait, 0);
 
 /**
@@ -170,7 +165,6 @@ export function outcomeOf(
   }
 }
 
-/** The phases before the request is sent. */
 const phasesBeforeRequest: ReadonlySet<AttemptPhase> = new Set(['resolve', 'connect', 'tls']);
 
 /** For every callback. An untrusted certificate is not: another store may trust it. */

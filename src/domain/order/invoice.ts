@@ -40,7 +40,6 @@ export interface InvoiceOrder extends OrderDetails {
   readonly invoiceMetadata: string | null;
 }
 
-/** How an invoice is shown to one key. */
 export interface InvoiceReader {
   readonly storeId: string;
   readonly isPrestaShop: boolean;
@@ -157,7 +156,6 @@ export function metadataOf({
   return JSON.stringify({ ...(JSON.parse(metadata) as object), ...orderId });
 }
 
-/** The id of the one payment method. */
 export const methodId = 'BTC-CHAIN';
 
 type Priced = Pick<InvoiceOrder, 'currency' | 'amountMinor'>;

@@ -104,7 +104,6 @@ export function linkBodyOf(link: LinkInput) {
   } satisfies Required<LinkBody>;
 }
 
-/** The amounts as text of the currency, or in satoshis. */
 function amountTextsOf({ currency, amount, minAmount, maxAmount, suggested }: LinkAmounts) {
   if (currency === null) {
     return {
@@ -165,7 +164,6 @@ const hasValue = (value: unknown): boolean =>
 
 type AmountNames = typeof fiatNames | typeof satNames;
 
-/** Reads the four amounts of one kind, and compares them. */
 function readAmounts<T extends string | number>(
   { field, report }: Reader,
   [amountName, minName, maxName, suggestedName]: AmountNames,

@@ -20,7 +20,6 @@ export function idOf(prefix: IdPrefix, bytes: Uint8Array): string {
   return `${prefix}_${base58.encode(bytes).padStart(idLength, '1')}`;
 }
 
-/** Whether a text has the form of such an id. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[a-z]{3}_[1-9A-HJ-NP-Za-km-z]{22}$/.test(text);
 

@@ -5,7 +5,6 @@
 import type { PaymentState } from '../payment/payment.ts';
 import type { OrderStatus } from './order.ts';
 
-/** A word, and the tone of its colour. */
 export interface StateWord {
   readonly text: string;
   readonly tone: 'neutral' | 'waiting' | 'good' | 'bad';

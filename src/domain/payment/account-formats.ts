@@ -76,7 +76,6 @@ const paygate: AccountFormat = {
   ],
 };
 
-/** The columns from `order` to `value_at_locked_rate`. */
 function orderCells(row: AccountRow): CsvCell[] {
   const { order } = row;
   const { amountMinor, rateCents, currency } = order ?? noOrder;

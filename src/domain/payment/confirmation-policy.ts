@@ -15,7 +15,6 @@ export interface ConfirmationPolicy {
 }
 
 export const maxConfirmations = 100;
-/** For a store without a setting. */
 export const defaultConfirmations = 2;
 
 /** The confirmations that an amount requires: the maximum of all bands that apply. */

@@ -21,9 +21,7 @@ export interface Counter {
   readonly walletId: number;
   readonly wallet: string;
   readonly nextIndex: number;
-  /** Whether an index of it was ever issued or skipped. */
   readonly used: boolean;
-  /** Its scan of the chain has ended. */
   readonly scanned: boolean;
   /** It counts indexes that were issued after they had been left out, and is no index itself. */
   readonly givenBack?: true;
@@ -90,7 +88,6 @@ const maxSkip = 10_000;
 /** How fast a wallet issued, as far as its database knows. */
 export interface IssuingRate {
   readonly issued: number;
-  /** In how many milliseconds. */
   readonly periodMs: number;
   /** Since the last write to the database. */
   readonly silentMs: number;

@@ -2,7 +2,6 @@
 
 interface Texts {
   readonly field: string;
-  /** Label of the form field, and what stands below it. */
   readonly label: string;
   readonly hint?: string;
   /** Option of the command line with its value, such as `--name <text>`, and its help. */

@@ -316,7 +316,6 @@ export function settingChecks(
   };
 }
 
-/** Runs all checks of `settingChecks`. @throws PaygateError invalid */
 export function checkStoreSettings(...settings: Parameters<typeof settingChecks>): void {
   for (const check of Object.values(settingChecks(...settings))) check();
 }

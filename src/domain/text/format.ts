@@ -44,7 +44,6 @@ export const formatShort = (text: string): string =>
 export const formatCount = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 
-/** A verb for a number of things. */
 export const verbOf = (count: number, singular: string, plural: string): string =>
   count === 1 ? singular : plural;
 

@@ -131,7 +131,6 @@ function escapeError(url: string): string | undefined {
   return `has ${found[0]} at character ${at}, which is an escape of a page's or a program's source; write it as ${decoded}`;
 }
 
-/** Quotation marks, and how to write them if they belong to the URL. */
 function quotationMarkError(url: string): string | undefined {
   const [first = ''] = url;
   if (first in quotations) return `begins with ${first}: leave the quotation marks out`;

@@ -19,7 +19,6 @@ import {
   candidateColumns,
   createDeliveryList,
   type DeliveryFilter,
-  type DeliveryList,
   isBefore,
   newestFirst,
   ofLastAttempt,
@@ -35,19 +34,17 @@ export interface CallbackFilter extends DeliveryFilter {
 
 export type CallbackRow = NonNullable<ReturnType<ReturnType<typeof prepareEntry>['get']>>;
 
-export interface CallbackView extends DeliveryList<CallbackFilter, CallbackRow> {
-  /** @throws PaygateError not_found */
-  callback(id: number): CallbackRow;
-}
+export type CallbackView = ReturnType<typeof createCallbackView>;
 
-export function createCallbackView(orm: Orm): CallbackView {
+export function createCallbackView(orm: Orm) {
   const entry = prepareEntry(orm);
   return {
     ...createDeliveryList(orm, 'callback', {
       entry: (id) => entry.get({ id }),
       named: createNamed(orm),
     }),
-    callback(id) {
+    /** @throws PaygateError not_found */
+    callback(id: number): CallbackRow {
       const row = entry.get({ id });
       if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
       return row;

@@ -27,35 +27,23 @@ import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
 import { type CallbackState, deliveries, nextId } from '../schema/delivery-schema.ts';
 import { callbackQueue, prepareNewest } from './callback-queue.ts';
-import { createResends, type Resends } from './callback-resends.ts';
-import { type CallbackView, createCallbackView } from './callback-view.ts';
-import { type Claims, createClaims } from './delivery-claims.ts';
-import { createDeliveryCounts, type DeliveryCounts } from './delivery-counts.ts';
+import { createResends } from './callback-resends.ts';
+import { createCallbackView } from './callback-view.ts';
+import { createClaims } from './delivery-claims.ts';
+import { createDeliveryCounts } from './delivery-counts.ts';
 import { createDeliveryRecords, type DeliveryRecords } from './delivery-records.ts';
-import { createDoubtfulAnswers, type DoubtfulAnswers } from './doubtful-answers.ts';
+import { createDoubtfulAnswers } from './doubtful-answers.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
   readonly paymentId: number;
   readonly storeId: number;
 }
 
-export interface Outbox extends CallbackView, DeliveryCounts, Claims, DeliveryRecords, Resends {
-  /** Adds a callback that is due now. It supersedes the pending one of the payment. */
-  enqueue(tx: Tx, now: number, callback: NewCallback): void;
-  /** Suspends the pending or exhausted callback of a payment that was dropped. */
-  hold(tx: Tx, paymentId: number): void;
-  /** Resumes the suspended callback of a payment that returned, with the rest of its schedule. */
-  release(tx: Tx, paymentId: number): void;
-  hasCallback(paymentId: number): boolean;
-  /** Stores whose last answer of 200 was doubtful: since when. */
-  doubtfulAnswers(): DoubtfulAnswers[];
-  /** Whether a store has ever taken a callback with other than an empty answer. */
-  hasAccepted(storeId: number): boolean;
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state !== 'superseded';
 
-export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
+export function createOutbox({ orm }: Pick<Database, 'orm'>) {
   const statements = prepare(orm);
   const view = createCallbackView(orm);
   const records = createDeliveryRecords(orm, callbackQueue);
@@ -66,13 +54,17 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     ...createDeliveryCounts(orm, callbackQueue),
     ...createClaims(orm, callbackQueue),
     ...records,
-    record(tx, now, claimed, attempt, next) {
+    record(...recorded: Parameters<DeliveryRecords['record']>) {
+      const [, , claimed, attempt] = recorded;
       doubts.note(claimed.storeId, attempt);
-      return records.record(tx, now, claimed, attempt, next);
+      return records.record(...recorded);
     },
+    /** Stores whose last answer of 200 was doubtful: since when. */
     doubtfulAnswers: doubts.list,
+    /** Whether a store has ever taken a callback with other than an empty answer. */
     hasAccepted: doubts.hasAccepted,
-    enqueue(_tx, now, callback) {
+    /** Adds a callback that is due now. It supersedes the pending one of the payment. */
+    enqueue(_tx: Tx, now: number, callback: NewCallback): void {
       const { paymentId } = callback;
       // Only the newest can be open: each supersedes the one before, and no older one is resent.
       const newest = statements.newestOfPayment.get({ paymentId });
@@ -81,9 +73,12 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, version: (newest?.version ?? 0) + 1, now });
     },
-    hold: (_tx, paymentId) => void statements.hold.run({ paymentId }),
-    release: (_tx, paymentId) => void statements.release.run({ paymentId }),
-    hasCallback: (paymentId) => statements.newestOfPayment.get({ paymentId }) !== undefined,
+    /** Suspends the pending or exhausted callback of a payment that was dropped. */
+    hold: (_tx: Tx, paymentId: number): void => void statements.hold.run({ paymentId }),
+    /** Resumes the suspended callback of a payment that returned, with the rest of its schedule. */
+    release: (_tx: Tx, paymentId: number): void => void statements.release.run({ paymentId }),
+    hasCallback: (paymentId: number): boolean =>
+      statements.newestOfPayment.get({ paymentId }) !== undefined,
   };
 }
 

@@ -13,27 +13,13 @@ import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
 import { isReceiving, stores, webhooks } from '../schema/schema.ts';
 import { lastOldRow } from './attempts.ts';
-import { type ChannelTerms, type Claims, createClaims } from './delivery-claims.ts';
-import { createDeliveryCounts, type DeliveryCounts } from './delivery-counts.ts';
-import {
-  createDeliveryRecords,
-  createResendFailed,
-  type DeliveryRecords,
-  prepareResend,
-} from './delivery-records.ts';
+import { type ChannelTerms, createClaims } from './delivery-claims.ts';
+import { createDeliveryCounts } from './delivery-counts.ts';
+import { createDeliveryRecords, createResendFailed, prepareResend } from './delivery-records.ts';
 import { isEvent, isTakenBack } from './event-records.ts';
 import { createEventView, type EventView } from './event-view.ts';
 
-export interface WebhookQueue extends Claims, DeliveryCounts, DeliveryRecords, EventView {
-  fold(tx: Tx, before: number): boolean;
-  /**
-   * Makes an event due now, with a new schedule and the same id.
-   * @throws PaygateError not_found; conflict without a webhook, or if a newer event took its place
-   */
-  resend(tx: Tx, now: number, id: number): void;
-  /** Resends exhausted events of a store and those that wait after a failure. @returns how many */
-  resendFailed(tx: Tx, now: number, storeId: number): number;
-}
+export type WebhookQueue = ReturnType<typeof createWebhookQueue>;
 
 const receivers = sql`${webhooks} join ${stores} on ${stores.id} = ${webhooks.storeId}`;
 
@@ -65,7 +51,7 @@ const eventQueue: ChannelTerms = {
 
 const foldLimit = 2_000;
 
-export function createWebhookQueue(orm: Orm): WebhookQueue {
+export function createWebhookQueue(orm: Orm) {
   const statements = prepare(orm);
   const view = createEventView(orm);
   const records = createDeliveryRecords(orm, eventQueue);
@@ -75,14 +61,16 @@ export function createWebhookQueue(orm: Orm): WebhookQueue {
     ...createDeliveryCounts(orm, eventQueue),
     ...createClaims(orm, eventQueue),
     ...records,
-    fold: (tx, before) =>
+    fold: (tx: Tx, before: number): boolean =>
       records.fold(tx, before) ||
       statements.foldEvents.run({ before, limit: foldLimit }).changes > 0,
-    resend(_tx, now, id) {
+    /** With the same id. @throws PaygateError not_found; conflict without a webhook, or if newer */
+    resend(_tx: Tx, now: number, id: number): void {
       checkResend(statements, view.event(id));
       statements.resend.run({ id, now });
     },
-    resendFailed(_tx, now, storeId) {
+    /** Exhausted events, and those that wait after a failure. @returns how many */
+    resendFailed(_tx: Tx, now: number, storeId: number): number {
       checkWebhook(statements, storeId);
       return failed(now, storeId, 0);
     },

@@ -2,7 +2,6 @@
 // statements on them.
 
 import { and, eq } from 'drizzle-orm';
-import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
 import { columnsOf, equals } from '../db/orm.ts';
 import { addresses } from '../schema/schema.ts';
@@ -25,26 +24,17 @@ export const incompleteStatus = 'unfinished' as StatusHash;
 
 /** The branch of receiving addresses (BIP44). */
 export const external = 0;
-export interface IssuedAddress {
-  readonly id: number;
-  readonly walletId: number;
-  /** The wallet's key as the merchant gave it. */
-  readonly account: string;
-  readonly address: string;
-  readonly scripthash: Scripthash;
-  readonly derivationIndex: number;
-  readonly issuedAt: number;
-}
-
-export const issuedOf = (row: AddressPlace, { account }: WalletRow): IssuedAddress => ({
+export const issuedOf = (row: AddressPlace, { account }: WalletRow) => ({
   id: row.id,
   walletId: row.walletId,
+  /** The wallet's key as the merchant gave it. */
   account,
   address: row.address,
   scripthash: row.scripthash,
   derivationIndex: row.derivationIndex,
   issuedAt: row.issuedAt ?? 0,
 });
+export type IssuedAddress = ReturnType<typeof issuedOf>;
 
 export const onBranch = () =>
   and(equals(addresses.walletId, 'walletId'), eq(addresses.branch, external).inlineParams());

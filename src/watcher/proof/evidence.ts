@@ -45,7 +45,6 @@ export interface EvidenceParts {
   readonly startDeadline: () => () => boolean;
 }
 
-/** The collection for one subject. */
 export interface EvidenceContext extends EvidenceParts {
   /** The check answers a fresh notification of this same session. */
   readonly isNews: boolean;
@@ -71,7 +70,6 @@ export interface SeenEvidence {
   seen: SeenPayment;
 }
 
-/** The outcome of one item. */
 type Evidence =
   | SeenEvidence
   /** It pays us nothing. */
