@@ -99,10 +99,7 @@ function authenticate(parts: AuthParts, context: Context): Key {
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
 
-/**
- * What a request presents after `Bearer` or `token`: as text, and as an API key if it has the form
- * of one. What came along when a key was copied is beyond ASCII, which no key has.
- */
+/** After `Bearer` or `token`: as text, and as an API key if it has the form of one. */
 export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^(?:Bearer|token) +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];

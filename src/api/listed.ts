@@ -35,11 +35,7 @@ export interface ListPlace {
   readonly limit: number;
 }
 
-/**
- * One page of the rows of a store, or of all stores of a key.
- * @param read in the order of the list
- * @throws PaygateError not_found for a store of other keys
- */
+/** @param read in the order of the list @throws PaygateError not_found for other stores */
 export function listed<T>(
   records: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,

@@ -67,11 +67,7 @@ function symbolsOf(text: string): number[] {
   return symbols;
 }
 
-/**
- * The checksum of BIP380, 8 characters.
- * @param body the descriptor without `#` and checksum
- * @throws PaygateError invalid for characters outside of BIP380's set
- */
+/** BIP380. @param body without `#` and checksum @throws PaygateError for other characters */
 export function descriptorChecksum(body: string): string {
   const padding = new Array<number>(checksumLength).fill(0);
   const sum = polymod([...symbolsOf(body), ...padding]) ^ 1n;
@@ -198,10 +194,7 @@ function thresholdOf(text: string, keyCount: number): number {
 /** Whether a text is meant as a descriptor. */
 export const resemblesDescriptor = (text: string): boolean => /^[a-z]+\(/i.test(text);
 
-/**
- * @param text a descriptor alone; `requireChecksum` says whether it must have a checksum
- * @throws PaygateError invalid
- */
+/** @param text a descriptor alone, see `requireChecksum` @throws PaygateError invalid */
 export function parseDescriptor(text: string): Descriptor {
   if (/@\d/.test(text)) {
     throwInvalid(

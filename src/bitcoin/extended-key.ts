@@ -99,11 +99,7 @@ export class ExtendedKey {
   }
 }
 
-/**
- * @param publicKey 33 bytes, compressed
- * @param chainCode 32 bytes
- * @throws PaygateError invalid if the key is not a point of the curve
- */
+/** @param publicKey compressed @throws PaygateError invalid if it is no point of the curve */
 export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): ExtendedKey {
   let point: Point;
   try {

@@ -139,11 +139,7 @@ export function medianTimePast(times: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? throwInvalid('a median needs at least one time');
 }
 
-/**
- * The earliest time that BIP94 allows, epoch seconds; 0 if BIP94 does not apply. The median time
- * past is a rule of its own.
- * @param previous the block before it
- */
+/** By BIP94, epoch seconds; 0 without it. The median time past is a rule of its own. */
 export function minimumTime(network: Network, height: number, previous: Header): number {
   const startsPeriod = height % retargetPeriod === 0;
   return network.retarget === 'testnet4' && startsPeriod ? previous.time - maxTimewarpSeconds : 0;

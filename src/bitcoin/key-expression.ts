@@ -47,11 +47,7 @@ const purposes: Readonly<Record<string, ScriptType | 'several'>> = {
   87: 'several',
 };
 
-/**
- * The script type of a path's purpose (BIP43), which is its first step.
- * @param path such as `m/84h/0h/0h`, `84'/0'/0'/0/0` or `/84h`, with or without a fingerprint
- * @returns `several` for the key of one signer of a multisig wallet
- */
+/** BIP43: the first step of paths such as `m/84h/0h/0h`; `several` for a multisig key. */
 export function purposeOf(path: string): ScriptType | 'several' | undefined {
   const form = new RegExp(`^\\[?(?:[0-9a-f]{8}|m)?/?(\\d{1,10})${hardened}(?:/${step})*\\]?$`, 'i');
   const [, first = ''] = form.exec(path.trim()) ?? [];

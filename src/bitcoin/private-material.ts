@@ -177,10 +177,7 @@ export function isOldElectrumKey(text: string): boolean {
   }
 }
 
-/**
- * Whether a text that should be one public key may be a secret of a common shape. Such shapes are a
- * key or seed in hex, and a Chinese phrase without spaces.
- */
+/** Such shapes are a key or seed in hex, and a Chinese phrase without spaces. */
 export function resemblesSecret(text: string): boolean {
   const plain = joined(readable(text)).replaceAll(':', '');
   if (plain.toLowerCase() === unspendableKey || isOldElectrumKey(plain)) return false;

@@ -79,10 +79,7 @@ export class AttemptProgress {
   }
 }
 
-/**
- * A network error is the `errorCode` of the result.
- * @throws PaygateError if the guard refuses the address. The signal's reason if it aborted.
- */
+/** A network error is in the result. @throws PaygateError of the guard, or the signal's reason */
 export async function sendRequest(
   parts: RequestParts,
   policy: TargetPolicy,

@@ -80,10 +80,7 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 /** Shorter secrets would redact large parts of unrelated text. */
 const minSecretLength = 4;
 
-/**
- * The beginning of a body as text that is safe to show. A character cut in half is left out.
- * @param secrets returns the secrets to redact. It is called only for a body that can hold one.
- */
+/** Safe to show. @param secrets returns what to redact, for a body that can hold any */
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
   const text = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
   if (text.length < minSecretLength) return text;
@@ -96,10 +93,7 @@ export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () 
 /** A gateway of WooCommerce in its path `/wc-api/…`. */
 const gatewayName = /^WC_Gateway_[a-z_]+$/i;
 
-/**
- * The parts of a callback URL that may be secret, raw and decoded, the longest first. The name of a
- * plugin is none: its answers have it, such as "Blockonomics order not found".
- */
+/** Raw and decoded, the longest first. A plugin's name is none: its answers have it. */
 export function secretsOf(callbackUrl: string): string[] {
   const [path = '', query = ''] = callbackUrl.replace(/^[^:]*:\/\/[^/?]*/, '').split(/\?(.*)/s);
   const segments = path

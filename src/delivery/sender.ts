@@ -129,10 +129,7 @@ export function createSender(world: World, options: SenderOptions) {
     /** Makes one attempt to send an event to a webhook, as `send` does. */
     post: (event: OutgoingEvent, signal: AbortSignal): Promise<Attempt> =>
       timed(() => attempt(parts, eventExchange(event), signal)),
-    /**
-     * Sends a request that is not a callback to a host, under the same rules. It is unsigned and
-     * has no query of a store. Rejects as `send` does.
-     */
+    /** No callback, under the same rules: unsigned, without a store's query. */
     probe: (request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> =>
       probe(parts, request, signal),
   };

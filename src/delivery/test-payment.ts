@@ -76,11 +76,7 @@ function openAmount(
   return status === 'open' ? amountSat : undefined;
 }
 
-/**
- * Sends the callback that such a payment would send.
- * @param client who sends it, for the audit log
- * @throws PaygateError as testTarget, and if such a payment would send no callback
- */
+/** @param client for the audit log @throws as testTarget, and if no callback would be sent */
 export async function sendTestPayment(
   parts: TestParts & { readonly records: TestRecords },
   client: string,

@@ -121,11 +121,7 @@ export class Channel {
     return this.#fillers !== undefined && this.#requestsInFlight() + this.#queue.length === 0;
   }
 
-  /**
-   * @throws PaygateError unavailable when the channel ends
-   * @throws RequestTimeout after its deadline
-   * @throws ServerError when the server refuses the request
-   */
+  /** @throws PaygateError unavailable at the end, RequestTimeout, ServerError for a refusal */
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#add(requestOf(this.#newId(), call, resolve, reject));

@@ -115,11 +115,7 @@ export class LineFramer {
   #used = 0;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  /**
-   * Yields each line that these bytes complete, without its end. Lines before a violation come
-   * first.
-   * @throws PaygateError invalid: the line is too long, has a NUL, or is not UTF-8
-   */
+  /** Without its end. @throws PaygateError invalid: the line is too long, has a NUL, no UTF-8 */
   *push(chunk: Uint8Array): Generator<string, void> {
     // indexOf and subarray are faster on a Uint8Array than on a Buffer.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);

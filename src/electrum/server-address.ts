@@ -158,11 +158,7 @@ const lists: Readonly<Record<NetworkName, readonly string[]>> = {
 export const builtInServers = (network: NetworkName): readonly ServerAddress[] =>
   lists[network].map(parseServerAddress);
 
-/**
- * Reads `socks5://host:port` or `socks5://user:password@host:port`. Special characters of a
- * password are written as in a URL (`%40` for `@`).
- * @throws PaygateError invalid, saying what to write instead
- */
+/** `socks5://user:password@host:port`, `%40` for `@`. @throws PaygateError, what to write */
 export function parseProxy(text: string): SocksProxy {
   const parts = /^socks5h?:\/\/(?:([^/?#]*)@)?(\[[^\]]*\]|[^:/?#@[\]]*)(?::([0-9]*))?\/?$/i.exec(
     text,

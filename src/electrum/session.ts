@@ -103,10 +103,7 @@ export interface SessionParts {
   readonly budget: Budget;
 }
 
-/**
- * Every method rejects with PaygateError `unavailable` when the session ends, with RequestTimeout
- * after its deadline, and with ServerError when the server refuses the request.
- */
+/** Methods reject with PaygateError `unavailable` at the end, RequestTimeout or ServerError. */
 export class Session {
   readonly server: ServerAddress;
   readonly generation: number;
@@ -182,10 +179,7 @@ export class Session {
     return newest(await this.#channel.request({ ...call, ...priority }));
   }
 
-  /**
-   * Subscribes to several scripts. A script that the server refuses does not hold up the others.
-   * @throws PaygateError unavailable when the session ends; also what `onSubscribed` throws
-   */
+  /** A refused script holds up no other. @throws PaygateError at the end, and `onSubscribed`'s */
   async subscribeAll(
     scripthashes: readonly Scripthash[],
     priority: Priority,
@@ -219,10 +213,7 @@ export class Session {
     return this.#refusals.historyInTurn(() => this.#channel.request({ ...call, ...priority }));
   }
 
-  /**
-   * The raw transaction, whatever the server says it is: the caller hashes it. A fresh one is
-   * requested verbosely where a short response would be delayed.
-   */
+  /** The caller hashes it. A fresh one is asked for verbosely if a short response would wait. */
   async transaction(txid: Txid, options: TransactionOptions = {}): Promise<Uint8Array> {
     const { fresh = false, ...priority } = options;
     const isVerbose = fresh && this.#givesVerbose && this.#channel.holdsBack;

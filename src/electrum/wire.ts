@@ -20,10 +20,7 @@ import { invalid, isRecord } from './framing.ts';
 /** The lowest and the highest protocol version that paygate speaks. */
 export const offeredVersions = ['1.4', '1.6'] as const;
 
-/**
- * Which form of the protocol was agreed on; revisions (1.4.3) change nothing here. Fulcrum before
- * 2.0 agrees on 1.5.3, which is 1.4 for these methods.
- */
+/** Revisions (1.4.3) change nothing here. Fulcrum's 1.5.3 is 1.4 for these methods. */
 export type ProtocolVersion = (typeof offeredVersions)[number];
 
 export const methods = {

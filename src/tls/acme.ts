@@ -24,10 +24,7 @@ const everyMinute = '0 * * * * *';
 const retryWaitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
 /** The least time between the attempts of two starts, for a service that restarts in a loop. */
 const restartWaitMs = 15 * minuteMs;
-/**
- * After a certificate that is due at once: by a clock that is ahead, any other one is so too. An
- * authority issues few of them a week.
- */
+/** By a clock that is ahead any certificate is due at once; an authority issues few a week. */
 const dueAgainWaitMs = 2 * dayMs;
 const maxReasonLength = 300;
 

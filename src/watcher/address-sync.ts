@@ -59,10 +59,7 @@ export interface SyncRequest {
 }
 
 export interface SyncResult {
-  /**
-   * `none`: not our address. `unchanged`: the status is the recorded one. `superseded`: another
-   * write came first, so the check must run again. `open`: something is not proven yet.
-   */
+  /** `superseded`: another write came first, check again. `open`: something is not proven. */
   readonly kind: 'none' | 'unchanged' | 'superseded' | 'open' | 'complete';
   /** Whether our tip moved since the evidence was asked for. */
   readonly isTipChanged?: boolean;
@@ -83,10 +80,7 @@ export const maxHeadersMs = 60_000;
 const recordEarlyMs = 5_000;
 /** Payments in one commit: some 20 ms of work. */
 const maxRecordedAtOnce = 200;
-/**
- * How long one server is asked for the items of one history. The time doubles with each failure, up
- * to 16 minutes, so that a long history at a slow server comes to its end.
- */
+/** For one history; it doubles up to 16 minutes, so that a long one comes to its end. */
 const firstTimeoutMs = 120_000;
 const maxDoublings = 3;
 
@@ -281,10 +275,7 @@ function withoutMined(seen: readonly SeenPayment[]): SeenPayment[] {
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
 
-/**
- * Splits a flood of payments to one address into several commits, so that other writes do not wait
- * for all of it. Only the last part has the status: without it, the whole is checked again.
- */
+/** Others do not wait for all of it. Only the last part has the status. */
 export function* partsOf(observation: Observation): Generator<Observation> {
   const { seen } = observation;
   let from = 0;
@@ -305,10 +296,7 @@ function deadlineAfter(world: Pick<World, 'monotonic'>, failures: number): () =>
 }
 
 const recheckMs = 60_000;
-/**
- * Before protocol 1.6, server and client may order the mempool differently, so that the two
- * statuses never agree. The sweeps go on comparing them.
- */
+/** Before 1.6 two orders of the mempool never agree; the sweeps go on comparing them. */
 const maxChecks = 10;
 
 interface Announcement {
@@ -316,10 +304,7 @@ interface Announcement {
   checks: number;
 }
 
-/**
- * Statuses that the watched server announced without showing their history yet. It announces each
- * status once: a history that is older than the announcement would hide the rest for ever.
- */
+/** Announced once, without their history: an older one would hide the rest for ever. */
 export type Announcements = ReturnType<typeof createAnnouncements>;
 
 /** @param recheck called after a minute for a status that was announced and not shown */

@@ -264,10 +264,7 @@ async function extend(
 /** Fetches headers of one server from a height on, as many as one answer has. */
 type FetchHeaders = (start: number, left: number) => Promise<readonly Header[]>;
 
-/**
- * The headers that our chain begins with. They end in the checkpoint, and begin as far below it as
- * the difficulty rules of later headers reach back.
- */
+/** They end in the checkpoint, and begin where the difficulty rules need them. */
 async function fetchBase(network: Network, fetch: FetchHeaders): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = minAncestorHeight(checkpoint.height);

@@ -19,10 +19,7 @@ export interface InterruptionParts {
 
 /** The grace of a quote, and some minutes for the note of its end. */
 const noteForMs = 5 * minuteMs;
-/**
- * Looks are a second apart. After a longer pause, what arrived meanwhile was not read. It is well
- * below the grace of a quote, so that a shorter pause makes no payment late.
- */
+/** What came in a longer pause was not read. A shorter one is below a quote's grace. */
 const maxPauseMs = 30 * secondMs;
 /** Transactions of first looks in memory. Beyond them, all of a script count as of its first. */
 const maxFound = 100_000;

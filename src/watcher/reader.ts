@@ -106,10 +106,7 @@ export class ChainReader {
     });
   }
 
-  /**
-   * Movements of both branches, up to the gap limit beyond the last used index, or beyond
-   * `nextIndex`. Their heights are not proven: docs/decisions/020.
-   */
+  /** Up to the gap limit. Their heights are not proven: docs/decisions/020. */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [
       ...(await this.#walk(session, key, 0, nextIndex)),
@@ -228,10 +225,7 @@ export class ChainReader {
     return proven;
   }
 
-  /**
-   * Replaces the server's heights by proven ones. Movements that are no payment of ours keep the
-   * server's height, except for receipts of a history that the watcher has not recorded.
-   */
+  /** Others, but for receipts not yet recorded, keep the server's height. */
   #asProven(
     scripthash: Scripthash,
     movements: readonly BalanceChange[],

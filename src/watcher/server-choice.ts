@@ -32,10 +32,7 @@ export interface ServerChoiceParts {
   readonly events: WatcherEvents;
 }
 
-/**
- * A block takes a while to travel, and its header to arrive. For so long, a server that was level
- * before is not in doubt, and neither is a server whose headers are under way.
- */
+/** A block and its header take a while: so long a level server is not in doubt. */
 const graceMs = 60_000;
 /** At most once in this time, a server is left because it leaves requests unanswered. */
 const leaveIntervalMs = hourMs;
@@ -292,10 +289,7 @@ function hashOf({ tip }: Session): BlockHash | undefined {
   }
 }
 
-/**
- * What the pool stores about servers. While the machine's clock is wrong, no certificate is stored:
- * whether it is valid depends on the time (rules §5).
- */
+/** While the clock is wrong, no certificate is stored: its validity depends on the time. */
 export interface ServerMemoryParts {
   readonly servers: Servers;
   /** Epoch milliseconds. */

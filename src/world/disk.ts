@@ -46,10 +46,7 @@ export function replaceFile(fresh: string, target: string): void {
   syncPath(dirname(target));
 }
 
-/**
- * Removes files that killed processes left in a folder.
- * @param fresh a file that was just made there; what is more than a day older is a leftover
- */
+/** What killed processes left, a day older than `fresh`, a file that was just made. */
 export function removeLeftovers(folder: string, pattern: RegExp, fresh: string): void {
   const madeAt = statSync(fresh).mtimeMs;
   for (const name of readdirSync(folder).filter((each) => pattern.test(each))) {

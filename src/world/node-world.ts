@@ -105,10 +105,7 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/**
- * Standard error, written synchronously, so that the last entry before an exit is not lost. An
- * entry that cannot be written, as on a full disk, is dropped.
- */
+/** Synchronous, for the last entry before an exit. What cannot be written is dropped. */
 export function standardError(): DestinationStream {
   let lines: ReturnType<typeof open> | undefined;
   function open() {
@@ -135,10 +132,7 @@ function after(delayMs: number, run: () => void): Cancel {
   return () => clearTimeout(timer);
 }
 
-/**
- * A replacement of node-cron's timer. That one stops after the wall clock was set back, and replays
- * all matches after it was set forward.
- */
+/** node-cron's timer stops after the clock is set back, and replays matches after a leap. */
 function schedule(expression: string, run: () => void): Cancel {
   const next = nextMatch(expression);
   let cancel: Cancel;

@@ -6,10 +6,7 @@ import { PaygateError } from '../../lib/errors.ts';
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-/**
- * The plugins that a key suits below `/api/v1`. PrestaShop expects one more permission, and the
- * payment methods as BTCPay Server 1 had them (docs/plugins.md).
- */
+/** PrestaShop expects another list, and methods as BTCPay Server 1 had them (docs/plugins.md). */
 export const keyPlugins = ['standard', 'prestashop'] as const;
 export type KeyPlugin = (typeof keyPlugins)[number];
 

@@ -25,11 +25,7 @@ export function totpCode(secret: string, step: number, length = digits): string 
 
 export const totpStep = (now: number): number => Math.floor(now / stepMs);
 
-/**
- * The time step of a code; undefined for a wrong code.
- * @param now epoch milliseconds
- * @param after the step of the last accepted code; only later steps match
- */
+/** The step of a right code. @param after only later steps than the last accepted one match */
 export function matchingStep(
   secret: string,
   code: string,

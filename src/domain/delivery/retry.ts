@@ -27,12 +27,7 @@ export const unsureWaitMs = 24 * hourMs;
 /** The waits before a callback with a doubtful 200 is sent again, each from the answer before. */
 export const confirmScheduleMs: readonly number[] = [5 * minuteMs, 60 * minuteMs];
 
-/**
- * When a callback with a doubtful 200 is sent again, epoch milliseconds; undefined after the last
- * time.
- * @param answers the number of doubtful answers so far
- * @param now epoch milliseconds
- */
+/** Epoch ms; undefined after the last time. @param answers doubtful ones so far */
 export function nextConfirmation(answers: number, now: number): number | undefined {
   const wait = confirmScheduleMs[answers - 1];
   return wait === undefined ? undefined : now + wait;

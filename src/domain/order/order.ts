@@ -105,10 +105,7 @@ interface Bar {
 
 const basisPoints = 10_000;
 
-/**
- * @param quotes in the order in which they were made; at least one for a price in a currency
- * @param payments all that its address ever received, with those that are gone
- */
+/** @param quotes at least one for a currency @param payments also those that are gone */
 export function standing<P extends OrderPayment>(
   order: OrderFacts,
   quotes: readonly Quote[],
@@ -305,10 +302,7 @@ function fingerprintOf(
   return bytesToHex(sha256(utf8ToBytes([isLate ? 'late' : 'on time', ...txids].join(' '))));
 }
 
-/**
- * What an event shows of an order: a hash of its status, sums and payments. Null for an order as it
- * was made. Two events with the same value differ in nothing that a shop acts on.
- */
+/** Null for a new order. Events with the same value differ in nothing that a shop acts on. */
 export function orderStateOf(
   { acceptedAt }: Pick<OrderFacts, 'acceptedAt'>,
   { status, isLate, receivedSat, confirmedSat, excessSat, payments }: Standing,
@@ -338,11 +332,7 @@ export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventT
   return after.status === 'open' ? 'order.updated' : `order.${after.status}`;
 }
 
-/**
- * The id of an order's event. Other facts have another id, also in a restored copy, so that no
- * receiver mistakes one event for another.
- * @param version of the order after the event
- */
+/** Other facts have another id, also in a restored copy. @param version after the event */
 export const orderEventId = (
   orderId: string,
   version: number,

@@ -57,11 +57,7 @@ export function leftFor(
   return left && isTakenSince ? { excessSat: left.excessSat, allSat: left.excessSat } : left;
 }
 
-/**
- * Whether the money of a prepared refund is still there to be refunded. A reorganisation may have
- * taken it back, or it pays the order since.
- * @param left for this refund
- */
+/** A reorganisation may have taken it, or it pays the order. @param left for this refund */
 export function isStillCovered(
   left: Refundable | undefined,
   { choice, amountSat, feeSat }: RefundAmount & { readonly choice: RefundChoice },

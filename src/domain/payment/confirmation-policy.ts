@@ -27,10 +27,7 @@ export const requiredConfirmationsFor = (
     ...bands.filter(({ aboveSat }) => valueSat > aboveSat).map((band) => band.confirmations),
   );
 
-/**
- * The confirmations that a payment to an order requires. The order's amount counts where it is
- * larger, so that an order in several parts requires as many as one payment.
- */
+/** By the order's amount if larger, so that an order in parts requires as many as one payment. */
 export const requiredConfirmationsInOrder = (
   policy: ConfirmationPolicy,
   valueSat: number,

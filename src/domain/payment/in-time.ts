@@ -97,10 +97,7 @@ export function partsOf<P extends SeenPayment>(
   );
 }
 
-/**
- * Its own satoshis last, those of what it replaced first, the earliest of these first. What is gone
- * has its own alone, so that each payment is in one chain.
- */
+/** Its own last, the earliest first. What is gone has its own alone: one chain a payment. */
 function sharesOf<P extends SeenPayment>(
   payment: P,
   replaced: ReadonlyMap<string | null, readonly P[]>,

@@ -41,10 +41,7 @@ export type PaymentFact =
   | { readonly kind: 'mempool'; readonly isBlockGone: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
-  /**
-   * Two servers, or two connections, agree that it is in no mempool and in no block. They have
-   * agreed for some time, or another transaction spent its inputs. Absence alone is no fact.
-   */
+  /** Two servers agreed for some time, or its inputs are spent. Absence alone is no fact. */
   | { readonly kind: 'gone' };
 
 export interface PaymentRules {

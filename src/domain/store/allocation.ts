@@ -6,10 +6,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/**
- * A wallet's name in the high-water mark: 16 hex digits of a hash of its normalised descriptor.
- * The number of its row does not do: in a restored database another wallet may have that number.
- */
+/** 16 hex digits of a hash: another wallet may have its row's number in a restored database. */
 export const markName = (descriptor: string): string =>
   bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
 
@@ -61,10 +58,7 @@ export interface MarkReading {
 }
 
 export type Resumption = Outcome & {
-  /**
-   * Wallets that the mark file names and this database does not know, because they were added
-   * after the backup. A wallet that is added again goes on at `to`.
-   */
+  /** Known to the mark file alone, added after the backup. Added again, one goes on at `to`. */
   readonly lost: readonly Raise[];
 };
 
@@ -246,10 +240,7 @@ const limitStep = 20;
  */
 export const unpaidLimitOf = (limit: number): number => Math.max(1, limit - warnAhead);
 
-/**
- * The gap limit to set in the merchant's own wallet; undefined while its present one is enough. A
- * wallet stops at so many unpaid addresses in a row, and does not show money beyond them.
- */
+/** Undefined while enough. Wallets show no money beyond so many unpaid addresses in a row. */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
   if (unpaid < unpaidLimitOf(limit) && widest <= limit) return undefined;
   // Enough for as many more.

@@ -76,10 +76,7 @@ export const matchesCallback = (
   wish: string,
 ): boolean => encodeBars(callbackUrl).includes(encodeBars(wish));
 
-/**
- * `matchesCallback` for a key that must not learn secrets. Hidden text must be named in whole
- * parts, because matching pieces would reveal a secret letter by letter.
- */
+/** Hidden text must be named in whole parts: pieces would reveal it letter by letter. */
 const matchesVisibleCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,

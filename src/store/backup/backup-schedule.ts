@@ -129,10 +129,7 @@ function keepDay(folder: string, now: number, clock: AgeJudge): void {
   syncPath(folder);
 }
 
-/**
- * All but the newest. A day after today means that the clock was ahead then, or is behind now. Such
- * days go once there is a week of others, because the others are the latest in any case.
- */
+/** A day after today comes of a wrong clock, and goes once there is a week of others. */
 function superseded(days: readonly string[], today: string): string[] {
   const past = days.filter((name) => name <= today).sort();
   const ahead = past.length < dailyCopies ? [] : days.filter((name) => name > today);

@@ -169,10 +169,7 @@ export function followedNetwork(file: ChainFile, given: Checkpoint | undefined):
   return stored === undefined ? network : { ...network, checkpoint: parseCheckpoint(stored) };
 }
 
-/**
- * The network, verified from the given checkpoint, or else from its own.
- * @throws PaygateError invalid without any, or if it cannot be a block of the network
- */
+/** From the given checkpoint, or its own. @throws PaygateError invalid without a possible one */
 export function beginAt(network: Network, given: Checkpoint | undefined): Network {
   const checkpoint = given ?? network.checkpoint;
   if (checkpoint === undefined) {

@@ -61,10 +61,7 @@ const maxGroup = 100;
 const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
-/**
- * Turns of the event loop without a further write or request, after which a group begins. A turn
- * accepts one connection, so that a rush on new connections arrives one request a turn.
- */
+/** After so many turns without a write a group begins. A turn accepts one connection. */
 const quietTurns = 2;
 
 export class Writer {

@@ -24,11 +24,7 @@ export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callba
       and ${callbackQueue.stands('deliveries')}`,
   );
   return {
-    /**
-     * Makes a callback due now, with a new schedule and the same event id.
-     * @throws PaygateError not_found; conflict if a newer status was decided on, or the chain
-     * contradicts it
-     */
+    /** With the same event id. @throws PaygateError not_found; conflict if it is not true now */
     resend(_tx: Tx, now: number, id: number): void {
       checkResend(orm, callback(id));
       one.run({ now, id });

@@ -122,10 +122,7 @@ export function createClaims(orm: Orm, terms: ChannelTerms) {
       statements.supersedeLeased.run();
       statements.releaseLeases.run();
     },
-    /**
-     * Corrects times from a clock that was ahead. A delivery that waits longer than its step allows
-     * is due now, and leases that are too long end.
-     */
+    /** After a clock that was ahead: waits longer than a step allows are due, leases end. */
     recall(_tx: Tx, now: number, { retryMs, confirmMs }: MaxWaits, leaseMs: number): void {
       const last = retryMs.length - 1;
       statements.recall.run({ now, maxWaits: JSON.stringify(retryMs), last });

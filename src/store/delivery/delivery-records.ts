@@ -143,11 +143,7 @@ export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel
       .where(and(isOf(channel), which)),
   );
 
-/**
- * Resends exhausted deliveries of a store and those that wait after a failure, if they were made at
- * `since` or later.
- * @returns a function that answers how many
- */
+/** Exhausted ones and those that failed, made at `since` or later. @returns how many */
 export function createResendFailed(orm: Orm, terms: ChannelTerms) {
   const ofStore = sql`${deliveries.storeId} = ${placeholder('storeId')}
     and ${deliveries.createdAt} >= ${placeholder('since')} and ${deliveries.receiverId} in

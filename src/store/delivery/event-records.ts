@@ -51,10 +51,7 @@ export type EventRecords = ReturnType<typeof createEventRecords>;
 
 export const isEvent = isOf('webhook');
 
-/**
- * Whether a newer event takes the place of an event of the order. In the format of BTCPay Server, a
- * reversal takes back what was settled, because shops ship at that. Nothing else is left out.
- */
+/** As BTCPay Server has it, a reversal alone takes back what was settled: shops ship at that. */
 export const isTakenBack = sql`(exists (select 1 from deliveries n
   where n.channel = deliveries.channel and n.order_id = deliveries.order_id and n.id > deliveries.id
     and n.type like 'order.%' and (deliveries.type in ('order.processing', 'order.updated')

@@ -23,10 +23,7 @@ export type WebhookQueue = ReturnType<typeof createWebhookQueue>;
 
 const receivers = sql`${webhooks} join ${stores} on ${stores.id} = ${webhooks.storeId}`;
 
-/**
- * Whether no block of the address's payments is off our best chain, if the event needs that. The
- * events of an invoice wait for each other.
- */
+/** If the event needs it, no block is off our best chain. Those of an invoice are in order. */
 const stands: ChannelTerms['stands'] = (alias) => {
   const of = sql.raw(alias);
   return sql`(${of}.type not in ('order.paid', 'order.updated', 'InvoicePaymentSettled', 'InvoiceSettled')

@@ -45,10 +45,7 @@ export function backupFolder(databasePath: string): string {
   return name === usualName ? folder : join(folder, name);
 }
 
-/**
- * What a person types to put the newest snapshot in the place of a database. Not the snapshot's
- * name alone: a copy by `cp` would have the old log played into it.
- */
+/** Not the snapshot's name alone: a copy by `cp` would have the old log played into it. */
 export function restoreHint(databasePath: string): string {
   const latest = join(backupFolder(databasePath), latestName);
   return `\`${restoreLine(existsSync(latest) ? quoteForShell(latest) : 'BACKUP', databasePath)}\``;

@@ -100,10 +100,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/**
- * A new file appears under its name with all tables or not at all. Another process that opens it
- * meanwhile finds none or a whole one, and a crash leaves no damaged database.
- */
+/** Whole under its name or not at all: no reader and no crash finds a part. */
 function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), makersFolder));
   const fresh = join(folder, makersName);

@@ -99,10 +99,7 @@ function readHeaderAt(path: string): { size: number; header: Buffer } | undefine
   }
 }
 
-/**
- * Whether pages are missing that the header counts. A checkpoint writes the header first, so that a
- * checkpoint that was cut off leaves a short file too. Then the WAL has the rest.
- */
+/** A checkpoint that was cut off leaves a short file too; then the WAL has the rest. */
 function isTruncated(path: string, size: number, header: Buffer): boolean {
   const written = header.readUInt16BE(16);
   const pageSize = written === 1 ? 65_536 : written;
@@ -136,11 +133,7 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
   return pages;
 }
 
-/**
- * Makes this process the only server of the file. The kernel releases the lock, however the process
- * ends.
- * @throws PaygateError conflict while another server runs
- */
+/** The kernel releases the lock with the process. @throws PaygateError conflict */
 export function lockForServer(given: string): { release(): void } {
   const path = truePath(given);
   if (!existsSync(dirname(path))) throw noFolder(path);
@@ -222,11 +215,7 @@ export function unwritableAt(path: string): string[] {
 const maxAttempts = 10;
 const attemptMs = 100;
 
-/**
- * Refuses a file whose server lost its WAL or index and still writes. A new one beside it would
- * damage the file.
- * @throws PaygateError conflict
- */
+/** A new WAL or index beside it would damage the file. @throws PaygateError conflict */
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
   const missing = () => ['-wal', '-shm'].find((end) => !existsSync(`${path}${end}`));

@@ -91,10 +91,7 @@ export interface HighWaterMark {
    * @param noted what is absent stays as it was
    */
   begin(raises: readonly Raise[], ofCopy?: boolean, noted?: Partial<Noted>): void;
-  /**
-   * Notes the newest event, so that the next start recognises an older file that issued no fewer
-   * addresses. A mark file that is full, or a disk that refuses it, notes nothing.
-   */
+  /** For the next start to recognise an older file. A full mark file or disk notes nothing. */
   noteEvent(lastEvent: number): void;
   /** Makes the next start distrust the mark file, which was set back with the machine. */
   distrust(): void;

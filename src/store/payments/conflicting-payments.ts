@@ -28,10 +28,7 @@ export interface ConflictingPayments {
    * @param payments to one address, the oldest first
    */
   withoutReplaced<P extends Spending>(payments: readonly P[]): P[];
-  /**
-   * Rivals of the payments of one commit, among payments near them, which are read once.
-   * @param gone what is found to be gone in it: none of these took anything
-   */
+  /** Among payments near them, read once. @param gone in this commit: these took nothing */
   rivals(gone: readonly Txid[]): Rivals;
 }
 

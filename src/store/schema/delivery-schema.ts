@@ -30,10 +30,7 @@ export type CallbackState = Exclude<DeliveryState, 'unsent'>;
 /** `unsent`: the store had no webhook for it. `superseded`: a newer event of its order is sent. */
 export type EventState = Exclude<DeliveryState, 'held'>;
 
-/**
- * A callback of a payment, or an event: a change of an order or a payment, as the shop receives it.
- * A channel adds one more kind of rows, not one more queue.
- */
+/** As the shop receives it. A channel adds one more kind of rows, not one more queue. */
 export const deliveries = sqliteTable(
   'deliveries',
   {

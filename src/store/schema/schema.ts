@@ -91,10 +91,7 @@ export const stores = sqliteTable('stores', {
   hasAccepted: flag('has_accepted'),
 });
 
-/**
- * What receives the events of a store. Each store has one `standard` webhook, which is among its
- * settings. Plugins add `btcpay` ones (docs/decisions/060-webhooks-of-two-formats.md).
- */
+/** One is `standard`, a setting of its store; plugins add `btcpay` (docs/decisions/060). */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -213,10 +210,7 @@ export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 /** A customer may hold it. */
 export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
 
-/**
- * Null for addresses of an unknown store: a copy skipped them, and any of several stores can have
- * issued them. They are few, and found by an index.
- */
+/** Null: an unknown store, of a copy that skipped them; few, and found by an index. */
 export const isOfStore = (storeId: number | null): SQL =>
   storeId === null
     ? sql`${addresses.id} in (select a.id from wallets cross join addresses a

@@ -194,10 +194,7 @@ function insertWallet(
     .get();
 }
 
-/**
- * The store that issued what this copy does not know, if only one can have. A store that was
- * removed before the file was copied counts only if there is no other.
- */
+/** If only one can have. One removed before the copy counts only without another. */
 export function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
   const all = orm
     .select({ id: stores.id, archivedAt: stores.archivedAt })

@@ -6,10 +6,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { Tx } from '../db/writer.ts';
 import type { WalletRow } from './catalog.ts';
 
-/**
- * @param floorOf takes a wallet's name in the mark file. It returns the first index that the wallet
- * may issue according to it, if the database did not know that at its start; else 0.
- */
+/** @param floorOf by its name, see `Addresses.floor` */
 export function raisesTo(floorOf: (wallet: string) => number) {
   const names = new Map<string, string>();
 
@@ -56,10 +53,7 @@ export function raisesTo(floorOf: (wallet: string) => number) {
       return wasSetBack;
     },
     floor: (wallet: WalletRow): number => floorOf(nameOf(wallet)),
-    /**
-     * Announces that a wallet's counter rises to an index, or to its floor if that is higher.
-     * @throws PaygateError unavailable once a counter was set back, because addresses would repeat
-     */
+    /** To an index, or a higher floor. @throws PaygateError once a counter was set back */
     raise(tx: Tx, wallet: WalletRow, to: number): void {
       const name = nameOf(wallet);
       announce(tx, name, wallet.nextIndex, to, floorOf(name));

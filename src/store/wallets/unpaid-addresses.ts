@@ -24,10 +24,7 @@ const gapsWithin = 5_000;
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
   return {
-    /**
-     * The last address issued to the store, if that was after `since`, and no payment to it was
-     * ever recorded, not even a dropped one.
-     */
+    /** Issued to the store after `since`, without any payment, not even a dropped one. */
     unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
@@ -43,10 +40,7 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
         origin === 'ahead' || statusHash === null;
       return rows.length === count && rows.every(isUnpaid);
     },
-    /**
-     * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment
-     * can be taken back, so one of them may not end a count that guards against strangers.
-     */
+    /** Behind the last one that a block paid: an unconfirmed payment is no guard. */
     unpaidSinceBlock: (walletId: number): number =>
       statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
     /** How many were given out since the last one that was paid. */
@@ -103,10 +97,7 @@ const prepareAnyPayment = (orm: Orm) =>
     orm.select({ id: payments.id }).from(payments).where(equals(payments.addressId, 'id')).limit(1),
   );
 
-/**
- * Gaps among the newest addresses of the external branch. Only a payment of ours makes an address
- * paid. A history that a single server reports must not end a warning.
- */
+/** Only a payment of ours makes one paid: a single server's history ends no warning. */
 function prepareGaps(orm: Orm) {
   const walletId = placeholder('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;

@@ -16,10 +16,7 @@ import type { AddressPlace } from '../../store/wallets/address-row.ts';
 import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 
-/**
- * `changed`: a script is checked if its status differs from the recorded one. `again`: it is
- * checked in any case. `cross`: the same, and against a second server.
- */
+/** `changed`: if its status differs. `again`: in any case. `cross`: at a second server too. */
 export type CheckKind = 'changed' | 'again' | 'cross';
 
 /** One script, and its history at the watched server, or at another one where that refuses. */
@@ -56,10 +53,7 @@ export interface EvidenceContext extends EvidenceParts {
 
 /** One flooded address must not delay the others. */
 const maxItemsAtOnce = 25;
-/**
- * After so many refused items, one check asks for no more. A server that invents transactions must
- * neither delay true ones nor spend the budget of another server.
- */
+/** Then a check asks for no more: inventions must neither delay nor spend other budgets. */
 export const maxRefusedItems = 20;
 
 type ItemPlace = Inclusion | { readonly kind: 'mempool' };

@@ -28,10 +28,7 @@ const idleMs = 5_000;
 export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
 
 export interface Fallback {
-  /**
-   * Asks a server, and another one where it refuses or does not answer in time. Without any answer,
-   * a refusal gives undefined, and a timeout throws RequestTimeout. Each calls `onFault`.
-   */
+  /** Tries another one without an answer; a refusal is then undefined, a timeout thrown. */
   ask<T>(
     session: Session,
     work: (session: Session) => Promise<T>,
@@ -134,10 +131,7 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
   };
 }
 
-/**
- * Asks a server, and one healthy live server where it refuses or does not answer in time. Without
- * any answer, throws the first failure; otherwise calls `onMadeUp` with it.
- */
+/** Tries one healthy live server without an answer; `onMadeUp` gets the first failure. */
 export async function withFallback<T>(
   session: Session,
   servers: Pick<ServerChoice, 'other'>,

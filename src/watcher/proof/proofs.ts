@@ -110,11 +110,7 @@ export function createProofs({ records, network, proveDepthAboveSat }: ProofsOpt
         `block ${block.height}: its coinbase does not prove how deep its tree is`,
       );
     },
-    /**
-     * The transaction and its payment to a script; undefined when it pays nothing.
-     * @param fresh whether the server reports it as unconfirmed
-     * @throws ServerLie
-     */
+    /** Undefined if it pays nothing. @param fresh reported as unconfirmed @throws ServerLie */
     async output(
       session: Session,
       txid: Txid,

@@ -88,10 +88,7 @@ async function extendLookahead(
   }
 }
 
-/**
- * Derives outside of any transaction, one index a turn of the event loop, and stores all in one
- * commit. Ends early when requests have derived what they need themselves.
- */
+/** One index a turn, all in one commit. Ends early if requests derived what they need. */
 async function deriveAhead(
   { addresses, catalog, database }: Records,
   walletId: number,
@@ -233,10 +230,7 @@ const quietMs = 100;
 /** No address is subscribed later, however many are issued. */
 const maxWaitMs = 1_000;
 
-/**
- * When issued addresses are subscribed: at once, or after a long row of requests. A payment that is
- * faster than its subscription comes with the answer.
- */
+/** At once, or after a rush. A faster payment comes with the answer. */
 export class NewAddresses {
   readonly #parts: NewAddressesParts;
   #waiting: Scripthash[] = [];
