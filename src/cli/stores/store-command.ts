@@ -73,7 +73,7 @@ export function storeCommand(): Command {
 }
 
 function addCommand(): Command {
-  const command = fileCommand('add', 'add a store; links and the till need no URL of a shop')
+  const command = fileCommand('add', 'add a store; links, the till and BTCPay plugins need no URL')
     .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
