@@ -59,6 +59,18 @@ test('each platform has a page with its labels, the URL and the id of the store'
   }
 });
 
+test('a plugin that ships at an unconfirmed payment by its own choice is set to another status', async () => {
+  const { visitor } = await open();
+  const says = async (name: string) => {
+    const { text } = await visitor.get(`${plugin}/${name}`);
+    expect(text).toContain('<b>Check connection</b> asks paygate for a new key');
+    return /Set <b>Processing Status<\/b> to “(.*?)”/.exec(text)?.[1];
+  };
+  expect(await says('edd')).toBe('Processing');
+  expect(await says('paid-memberships-pro')).toBe('pending');
+  expect(await says('givewp')).toBeUndefined();
+});
+
 test('S-163 a key is made in the shape of its platform, is shown once, and the test with it changes nothing', async () => {
   const { app, visitor, ask, storeId } = await open({
     config: { publicUrl: 'https://pay.example' },

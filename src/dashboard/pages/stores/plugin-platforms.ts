@@ -30,14 +30,22 @@ export interface Platform {
 /** The labels that most have. */
 const common = { url: 'BTCPay Server URL', key: 'BTCPay API Key', store: 'Store ID' };
 
-const coinsnap = (name: string): Platform => ({
+/** @param processing status for an unconfirmed payment, if the plugin's own choice means paid */
+const coinsnap = (name: string, processing?: string): Platform => ({
   name: `${name} (Coinsnap)`,
   at: `${name} → settings of the gateway Coinsnap → Payment provider: BTCPay Server`,
   url: 'BTCPay server URL*',
   key: 'API Key*',
   store: 'Store ID*',
   steps: [
-    'Save, then press *Check connection*. It must say that the BTCPay server is connected.',
+    ...(processing === undefined
+      ? []
+      : [
+          `Set *Processing Status* to “${processing}”: the plugin’s own choice means paid, and ` +
+            'gives the goods before the payment is confirmed.',
+        ]),
+    'Save. The page must say that the BTCPay server is connected. *Check connection* asks paygate ' +
+      'for a new key: you need it only if you do not type one.',
     'Customers see “Bitcoin + Lightning”: change it in the settings or by a translation.',
   ],
 });
@@ -81,7 +89,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
     store: 'BTCPay Server Store Id',
     steps: [
       'Press *Test*. It must say “Connected to the BTCPay Server”.',
-      'Under Payment methods, enable *Bitcoin* or *Bitcoin, crypto*, and not Lightning.',
+      'Under Payment methods, enable *Bitcoin* or *Bitcoin-Crypto*, and not Lightning.',
     ],
   },
   opencart: {
@@ -105,10 +113,10 @@ export const platforms: Readonly<Record<string, Platform>> = {
     ],
   },
   givewp: coinsnap('GiveWP'),
-  edd: coinsnap('Easy Digital Downloads'),
+  edd: coinsnap('Easy Digital Downloads', 'Processing'),
   wpforms: coinsnap('WPForms'),
   'ninja-forms': coinsnap('Ninja Forms'),
-  'paid-memberships-pro': coinsnap('Paid Memberships Pro'),
+  'paid-memberships-pro': coinsnap('Paid Memberships Pro', 'pending'),
   getpaid: coinsnap('GetPaid'),
   'woocommerce-coinsnap': coinsnap('WooCommerce'),
   'opencart-coinsnap': {
