@@ -18,7 +18,7 @@ export const exampleLines: readonly string[] = [
   'store recheck-used 1',
   'store show 1',
   'store rotate-secret 1',
-  'store remove-webhook 1 2f0c8e41d5b7a96013c4e8f2',
+  'store remove-webhook 1 2f0c…',
   'store remove 1',
   'store restore 1',
   'key show',

@@ -54,6 +54,8 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'address check --xpub zpub… --count 20': { isFirst: true, says: /bc1qcr8te4kr609gc/ },
   'store restore 1': { after: 'store remove 1', says: /is in use again/ },
+  // No plugin has added one.
+  'store remove-webhook 1 2f0c…': { code: 1, says: /store 1 has no webhook 2f0c/ },
   'key revoke 2': { after: 'key add --store 1 --scope read' },
   'health --strict || echo "look at paygate"': { says: /^look at paygate$/m },
   'orders accept ord_…': { code: 1, says: /the order has received nothing that can be accepted/ },
