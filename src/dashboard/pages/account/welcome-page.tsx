@@ -1,4 +1,4 @@
-// The setup of a file without a store. The first store's own page has the steps that follow.
+// The beginning of the setup: servers, and the first store, whose own page has the steps.
 
 import { offlineText } from '../../../domain/payment/server-record.ts';
 import type { HealthReport } from '../../../status/health.ts';
@@ -13,15 +13,19 @@ export const welcomePage: Page = {
   path: '/welcome',
   show(request) {
     const [first] = request.parts.records.catalog.stores();
-    if (first !== undefined) return request.context.redirect(storePath(first.id, '/ready'));
     return (
       <Layout request={request} title="Setup" poll>
+        {first === undefined ? (
+          <p>
+            You need the public key (xpub) that your own wallet shows, never a key that can spend.
+          </p>
+        ) : null}
         <p>
-          You need the public key (xpub) that your own wallet shows, never a key that can spend.
-        </p>
-        <p>
-          <a class="button" href={`${base}/stores/new`}>
-            Add your store
+          <a
+            class="button"
+            href={first === undefined ? `${base}/stores/new` : storePath(first.id, '/ready')}
+          >
+            {first === undefined ? 'Add your store' : `Continue with ${first.name}`}
           </a>
         </p>
         <h2>Network and servers</h2>

@@ -217,7 +217,8 @@ const Events = ({ request, record }: OrderProps) => {
   const { records } = request.parts;
   const rows = records.webhooks.list({ orderId: record.row.id, limit: maxRows });
   const wasSent = rows.some(({ state }) => state !== 'unsent');
-  if (!wasSent && !hasWebhook(records, records.catalog.store(record.row.storeId))) return null;
+  const store = records.catalog.store(record.row.storeId);
+  if (!wasSent && store.callbackUrl === '' && !hasWebhook(records, store)) return null;
   return (
     <>
       <h2>Deliveries</h2>
