@@ -1,4 +1,5 @@
-// How a device is a till: a cookie that it gets once for a code, which says its till and its store.
+// How a device is a till: a cookie that it gets once for a code, which says its till and its store
+// (docs/decisions/061).
 
 import { base64url } from '@scure/base';
 import type { Context } from 'hono';
