@@ -71,6 +71,37 @@ describe('the list', () => {
     }
   });
 
+  test('has what was sold or the link, and is found by the day it was made', async () => {
+    const { app, visitor, id } = await open({ description: 'Two cups' });
+    const link = (await app.post('/links', { title: 'Counter' })).body;
+    const other = await app.order(priced);
+    await app.withStore(({ database, orderView, linkView }) =>
+      database.write(() => {
+        const linkId = linkView.byPublicId(link.id)?.id ?? 0;
+        const row = orderView.byPublicId(other.id)?.id ?? 0;
+        database.orm.$client.prepare('update orders set link_id = ? where id = ?').run(linkId, row);
+        database.orm.$client.prepare('update orders set created_at = 1 where id = ?').run(row);
+      }),
+    );
+    const { text } = await visitor.get(list);
+    expect(textOf(text)).toMatch(/1007 Two cups/);
+    expect(textOf(text)).toContain('Counter');
+    const found = async (query: string) => orderLinks((await visitor.get(`${list}?${query}`)).text);
+    const today = new Date(app.world.now()).toISOString().slice(0, 10);
+    expect(await found(`from=${today}`)).toEqual([id]);
+    expect(await found('to=1970-01-01')).toEqual([other.id]);
+    expect(await found('from=1970-01-02&to=1970-01-02')).toEqual([]);
+    expect(await found(`q=12.50&from=${today}&to=${today}`)).toEqual([id]);
+    expect((await visitor.get(`${list}?from=today`)).status).toBe(400);
+  });
+
+  test('on the overview has the price in its currency, too', async () => {
+    const { visitor, id } = await open();
+    const { text } = await visitor.get('/dashboard');
+    expect(text).toContain(`<a class="whole" href="${list}/${id}">`);
+    expect(textOf(text)).toMatch(/Latest orders.*12\.50 EUR 25,000 sat Open 1007/);
+  });
+
   test('goes page by page, also of a state of all stores', async () => {
     const { app, visitor } = await open();
     for (let more = 0; more < 55; more += 1) await app.order({ amount_sat: 1_000 + more });

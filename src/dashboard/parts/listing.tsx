@@ -5,6 +5,7 @@ import { formatCount } from '../../domain/text/format.ts';
 import { trimInvisible } from '../../domain/text/pasted-text.ts';
 import type { CsvSeparator } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { dayMs } from '../../lib/time-units.ts';
 import { maxRowsRead } from '../../store/db/searched-list.ts';
 import type { StoreRow } from '../../store/wallets/catalog.ts';
 import type { PageRequest } from '../page.ts';
@@ -51,13 +52,32 @@ export function queryChoice<T extends string>(
 }
 
 /** Start of a day in UTC. @throws PaygateError invalid */
-export function queryDay(request: PageRequest, name: string): number | undefined {
+function queryDay(request: PageRequest, name: string): number | undefined {
   const text = queryText(request, name);
   if (text === undefined) return undefined;
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   if (Number.isFinite(at)) return at;
   throw new PaygateError('invalid', `${name}: a day such as 2026-11-21 is expected.`);
 }
+
+/** Epoch milliseconds: the whole of the days of `DayFilters`. @throws PaygateError invalid */
+export function queryDays(request: PageRequest) {
+  const to = queryDay(request, 'to');
+  return { since: queryDay(request, 'from'), until: to === undefined ? undefined : to + dayMs };
+}
+
+export const DayFilters = ({ request }: { readonly request: PageRequest }) => (
+  <>
+    <label>
+      From (UTC)
+      <input type="date" name="from" value={queryText(request, 'from')} />
+    </label>
+    <label>
+      To (UTC)
+      <input type="date" name="to" value={queryText(request, 'to')} />
+    </label>
+  </>
+);
 
 export interface ListFiltersProps {
   readonly request: PageRequest;

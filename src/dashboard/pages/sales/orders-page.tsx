@@ -12,11 +12,13 @@ import { Money, Pill, Time } from '../../../web/values.tsx';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { DoneNote, Layout, RowTable } from '../../parts/layout.tsx';
 import {
+  DayFilters,
   FilterSelect,
   FoundRows,
   ListFilters,
   ListFoot,
   queryChoice,
+  queryDays,
   queryNumber,
   queryText,
   rowsPerCount,
@@ -59,6 +61,7 @@ function ordersMarkup(request: PageRequest) {
             options={links.map(({ id, title }) => [id, title] as const)}
           />
         )}
+        <DayFilters request={request} />
       </ListFilters>
       <FoundRows
         request={request}
@@ -71,7 +74,7 @@ function ordersMarkup(request: PageRequest) {
             <a href="/docs">make orders</a>.
           </>
         }
-        show={(shown) => <OrderTable request={request} rows={shown} />}
+        show={(shown) => <OrderTable request={request} label="Orders" rows={shown} />}
       />
       {rows.length === 0 && beforeId === undefined ? (
         <SearchAnswer request={request} list="orders" />
@@ -88,10 +91,13 @@ function ordersMarkup(request: PageRequest) {
 /** Reads the orders of the page's query, page by page. @throws PaygateError invalid */
 export function orderSearch(request: PageRequest): ReadPage<OrderRow> {
   const { orderView, saleSearch } = request.parts.records;
+  const { since, until } = queryDays(request);
   const filter = {
     storeId: queryNumber(request, 'store'),
     status: queryChoice(request, 'state', statuses),
     linkId: queryNumber(request, 'link'),
+    createdAfter: since,
+    createdBefore: until,
   };
   const text = queryText(request, 'q');
   return text === undefined
@@ -112,20 +118,28 @@ export function orderNamed({ parts }: PageRequest, text: string): OrderRow | und
   }
 }
 
-const OrderTable = ({ request, rows }: { request: PageRequest; rows: readonly OrderRow[] }) => {
-  const { catalog } = request.parts.records;
+interface OrderTableProps {
+  readonly request: PageRequest;
+  readonly label: string;
+  readonly rows: readonly OrderRow[];
+}
+
+export const OrderTable = ({ request, label, rows }: OrderTableProps) => {
+  const { catalog, linkView } = request.parts.records;
+  const titleOf = ({ linkId }: OrderRow) => (linkId === null ? null : linkView.byId(linkId)?.title);
   const names = new Map(
     catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),
   );
   return (
     <RowTable
-      label="Orders"
+      label={label}
       rows={rows}
       href={(row) => orderPath(row.publicId)}
       columns={[
         ['Amount', (row) => <Money sat={row.amountSat} worth={priceText(row)} />, 'number'],
         ['State', (row) => <Pill word={orderWords[row.status]} />],
         ['Reference', (row) => row.reference, 'clipped'],
+        ['Description', (row) => row.description ?? titleOf(row), 'clipped'],
         ['Created', (row) => <Time at={row.createdAt} />],
         ['Store', (row) => names.get(row.storeId)],
       ]}

@@ -1,21 +1,19 @@
 // The first page: what came in, what is open, alarms, and the latest payments and orders.
 
 import type { Child } from 'hono/jsx';
-import { orderWords } from '../../../domain/order/state-words.ts';
 import { formatCount } from '../../../domain/text/format.ts';
 import { dayMs } from '../../../lib/time-units.ts';
 import type { HealthReport } from '../../../status/health.ts';
-import type { OrderRow } from '../../../store/orders/order-view.ts';
-import { Amount, Pill, Time } from '../../../web/values.tsx';
 import { chartDays } from '../../daily-sums.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { Alarms } from '../../parts/alarm-banners.tsx';
-import { Layout, Table } from '../../parts/layout.tsx';
+import { Layout } from '../../parts/layout.tsx';
 import { type DaySum, ReceivedChart } from '../../parts/received-chart.tsx';
 import { OpenCards, ReceivedCards } from '../../parts/summary-cards.tsx';
 import { isSetupUnfinished, SetupProgress } from '../account/welcome-page.tsx';
-import { orderPath, ordersPath } from './order-parts.ts';
+import { ordersPath } from './order-parts.ts';
+import { OrderTable } from './orders-page.tsx';
 import { FirstPayment, PaymentTable } from './payments-page.tsx';
 
 const maxRows = 5;
@@ -82,45 +80,17 @@ const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
 };
 
 const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
-  const { orderView, catalog } = request.parts.records;
-  const rows = orderView.list({ limit: maxRows });
+  const rows = request.parts.records.orderView.list({ limit: maxRows });
   if (rows.length === 0) return null;
-  const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
   return (
     <>
       <SectionHead title="Latest orders">
         <a href={ordersPath}>All orders →</a>
       </SectionHead>
-      <Table
-        label="Latest orders"
-        heads={[{ number: 'Amount' }, 'State', 'Created', 'Reference', 'Store']}
-        isList
-      >
-        {rows.map((row) => (
-          <OrderLine row={row} storeName={names.get(row.storeId) ?? ''} />
-        ))}
-      </Table>
+      <OrderTable request={request} label="Latest orders" rows={rows} />
     </>
   );
 };
-
-const OrderLine = ({ row, storeName }: { row: OrderRow; storeName: string }) => (
-  <tr>
-    <td class="number">
-      <a class="whole" href={orderPath(row.publicId)}>
-        <Amount sat={row.amountSat} />
-      </a>
-    </td>
-    <td>
-      <Pill word={orderWords[row.status]} />
-    </td>
-    <td>
-      <Time at={row.createdAt} />
-    </td>
-    <td>{row.reference}</td>
-    <td>{storeName}</td>
-  </tr>
-);
 
 interface StatusLineProps {
   readonly health: HealthReport;

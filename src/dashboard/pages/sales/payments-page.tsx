@@ -12,7 +12,6 @@ import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/pa
 import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
 import { PaygateError } from '../../../lib/errors.ts';
-import { dayMs } from '../../../lib/time-units.ts';
 import { reversedShownMs } from '../../../status/findings.ts';
 import type { Records } from '../../../store/open-records.ts';
 import type { AccountFilter } from '../../../store/orders/account-view.ts';
@@ -25,12 +24,13 @@ import { PaymentMoney } from '../../parts/fiat-worth.tsx';
 import { Layout, RowTable } from '../../parts/layout.tsx';
 import {
   Count,
+  DayFilters,
   FoundRows,
   ListFilters,
   maxCounted,
   Pager,
   queryChoice,
-  queryDay,
+  queryDays,
   queryNumber,
   queryStore,
   queryText,
@@ -82,14 +82,7 @@ function paymentsMarkup(request: PageRequest) {
         states={filterOptions}
         offersNone
       >
-        <label>
-          From (UTC)
-          <input type="date" name="from" value={queryText(request, 'from')} />
-        </label>
-        <label>
-          To (UTC)
-          <input type="date" name="to" value={queryText(request, 'to')} />
-        </label>
+        <DayFilters request={request} />
       </ListFilters>
       <Spans request={request} />
       {isCut ? (
@@ -228,15 +221,13 @@ function Exports({ request }: { readonly request: PageRequest }) {
 
 /** All filters except the search. @throws PaygateError invalid */
 export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
-  const to = queryDay(request, 'to');
   const state = queryChoice(request, 'state', [...Object.keys(filters), reversed]);
   return {
     storeId: queryStore(request),
     ...(state === reversed
       ? { reversedSince: request.now - reversedShownMs }
       : { states: state === undefined ? undefined : filters[state] }),
-    since: queryDay(request, 'from'),
-    until: to === undefined ? undefined : to + dayMs,
+    ...queryDays(request),
   };
 }
 
