@@ -2,6 +2,7 @@
 // It loads nothing from the network and has no tracking.
 
 import type { Notice } from '../domain/delivery/notice.ts';
+import { formatMinute } from '../domain/text/format.ts';
 import type { Mail } from './mail-connection.ts';
 
 /** A notice of the database, or a test. */
@@ -21,7 +22,8 @@ export function mailOf(
   addresses: { readonly from: string; readonly to: string },
   publicUrl: string | undefined,
 ): Mail {
-  const { title, lines } = notice;
+  const { title } = notice;
+  const lines = [...notice.lines, `Time: ${formatMinute(createdAt)}`];
   const link = linkOf(notice, publicUrl);
   const domain = addresses.from.split('@')[1] ?? 'paygate';
   return {

@@ -2,7 +2,9 @@
 // sends one notification at a time, the oldest first. No webhook delays a mail. A notification is
 // sent at least once: without a record of its attempt, it is sent again with the same id.
 
+import { type Notice, summedNotice } from '../domain/delivery/notice.ts';
 import { nextAttempt, unsureWaitMs } from '../domain/delivery/retry.ts';
+import { notificationIdFor } from '../domain/order/order-id.ts';
 import { formatCount, formatTime, verbOf } from '../domain/text/format.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -140,16 +142,17 @@ export class Notifier {
   async #serve(lane: NotificationLane): Promise<void> {
     const { world, records, sender } = this.#parts;
     while (!this.#isStopping && !this.#isPaused(nameOf(lane))) {
-      const row = records.notifications.next(lane, world.now());
+      const rows = records.notifications.next(lane, world.now());
+      const [row] = rows;
       if (row === undefined) return;
-      const sent = await this.#send(sender, row);
+      const sent = await this.#send(sender, summedRow(row, rows));
       if (sent === undefined) return;
       if (sent.kind === 'failed' && !sent.isOfMail) this.#pause(nameOf(lane));
       const result = this.#resultOf(row, sent);
-      await records.database.write((tx) =>
-        records.notifications.record(tx, world.now(), row.id, result),
-      );
-      this.#log(row, result);
+      await records.database.write((tx) => {
+        for (const { id } of rows) records.notifications.record(tx, world.now(), id, result);
+      });
+      for (const each of rows) this.#log(each, result);
     }
   }
 
@@ -200,4 +203,13 @@ export class Notifier {
       database.write((tx) => notifications.tidy(tx, world.now(), this.#clock.passed(world.now()))),
     );
   }
+}
+
+/** One mail for all of these rows. Its id is that of exactly these. */
+function summedRow(first: NotificationRow, rows: readonly NotificationRow[]): NotificationRow {
+  if (rows.length === 1) return first;
+  const [one, ...others] = rows.map(({ notice }) => JSON.parse(notice) as Notice);
+  if (one === undefined) return first;
+  const notice = JSON.stringify(summedNotice([one, ...others]));
+  return { ...first, notice, publicId: notificationIdFor(rows.map(({ publicId }) => publicId)) };
 }

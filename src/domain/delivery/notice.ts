@@ -5,6 +5,7 @@
 import { unixSeconds } from '../../lib/time-units.ts';
 import type { OrderEventType, OrderStatus } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
+import { exactBitcoin, formatMoney, parseMoney } from '../payment/money.ts';
 import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
 
 /** What an operator or a store may subscribe to, with its label. */
@@ -50,6 +51,8 @@ export interface OrderChange {
   readonly was: OrderStatus;
   readonly order: OrderJson;
   readonly storeName: string;
+  /** The title of the link that made it. */
+  readonly linkTitle: string | null;
 }
 
 interface OrderTexts {
@@ -60,11 +63,12 @@ interface OrderTexts {
 }
 
 export function orderNotice(change: OrderChange): Notice | undefined {
-  const { order, storeName } = change;
+  const { order, storeName, linkTitle } = change;
   const texts = orderTexts(change);
   if (texts === undefined) return undefined;
   const { type, word, fact, advice } = texts;
-  const name = `order ${order.reference ?? order.id.slice(0, 12)}`;
+  const own = order.reference === null ? [] : [`order ${order.reference}`];
+  const name = [...(linkTitle === null ? [] : [linkTitle]), ...own].join(', ') || 'an order';
   const { excess_sat: excess } = order;
   return notice({
     type,
@@ -147,6 +151,43 @@ const priceOf = ({ amount, currency, amount_sat }: OrderJson): string =>
   amount === null || currency === null
     ? `${formatBitcoin(amount_sat)} BTC`
     : `${amount} ${currency}`;
+
+/** How many notices one mail has; it counts the others. */
+const maxSummed = 500;
+
+/** One notice for several of the same kind, each about an order. */
+export function summedNotice(notices: readonly [Notice, ...Notice[]]): Notice {
+  const [first] = notices;
+  if (notices.length === 1 || first.type === 'test') return first;
+  const rest = notices.length - maxSummed;
+  const sums = sumsOf(notices.map(({ data }) => data.order as OrderJson));
+  return notice({
+    type: first.type,
+    title: `${noticeLabels[first.type]}: ${notices.length} orders, ${sums}`,
+    lines: [
+      ...notices.slice(0, maxSummed).flatMap(({ title, lines }) => [title, ...lines]),
+      ...(rest > 0 ? [`and ${rest} more`] : []),
+    ],
+    path: '/dashboard/orders',
+    data: {},
+  });
+}
+
+/** The prices of orders, by currency. */
+function sumsOf(orders: readonly Pick<OrderJson, 'amount' | 'currency' | 'amount_sat'>[]): string {
+  const sums = new Map<string | null, bigint>();
+  for (const { amount, currency, amount_sat: sat } of orders) {
+    const minor = amount === null || currency === null ? BigInt(sat) : parseMoney(amount, currency);
+    sums.set(currency, (sums.get(currency) ?? 0n) + minor);
+  }
+  return [...sums]
+    .map(([currency, minor]) =>
+      currency === null
+        ? `${exactBitcoin(minor)} BTC`
+        : `${formatMoney(minor, currency)} ${currency}`,
+    )
+    .join(', ');
+}
 
 export interface FailedDelivery {
   readonly storeId: number;

@@ -12,7 +12,7 @@ import {
   orderNotice,
 } from '../../domain/delivery/notice.ts';
 import { notificationIdFor } from '../../domain/order/order-id.ts';
-import { dayMs } from '../../lib/time-units.ts';
+import { dayMs, minuteMs } from '../../lib/time-units.ts';
 import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import type { FileState, TargetOwner } from '../file/file-state.ts';
@@ -57,18 +57,31 @@ const maxAgeMs = 4 * dayMs;
 const maxWaitMs = 2 * dayMs;
 const missedShownMs = 7 * dayMs;
 const retentionMs = 30 * dayMs;
+/** A recipient has at most one mail of a kind of orders in this time. */
+const mailEveryMs = 15 * minuteMs;
 
 export function createNotifications(orm: Orm, catalog: Catalog, state: FileState) {
   const statements = prepare(orm);
 
+  /** When a mail may be sent: with one that waits, or so long after the last one. */
+  function mailAt(now: number, mail: MailKind): number {
+    if (!isSummed(mail.type)) return now;
+    const waiting = statements.mailDue.get(mail)?.at ?? undefined;
+    if (waiting !== undefined) return Math.max(now, waiting);
+    const sent = statements.mailSent.get({ ...mail, since: now - mailEveryMs })?.at;
+    return sent == null ? now : Math.max(now, sent + mailEveryMs);
+  }
+
   function owe(now: number, owner: TargetOwner, notice: Notice, cause: string): void {
     const { recipients, kinds, webhookUrl } = state.notifyTarget(owner).read();
     if (!(kinds as readonly string[]).includes(notice.type)) return;
-    const row = { storeId: owner, type: notice.type, notice: JSON.stringify(notice), now };
+    const { type } = notice;
+    const row = { storeId: owner, type, notice: JSON.stringify(notice), now };
     const add = (channel: NotificationChannel, recipient: string): void => {
       const place = channel === 'mail' ? recipient : String(owner ?? 'operator');
       const publicId = notificationIdFor([cause, channel, place]);
-      statements.insert.run({ ...row, channel, recipient, publicId });
+      const at = channel === 'mail' ? mailAt(now, { storeId: owner, type, recipient }) : now;
+      statements.insert.run({ ...row, channel, recipient, publicId, at });
     };
     if (webhookUrl !== null) add('webhook', '');
     if (recipients.length === 0 || state.mailServer.read() === undefined) return;
@@ -101,8 +114,13 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
       owe(now, null, findingsNotice(began, ended), ['findings', now, ...codes].join(' '));
     },
     lanesDue: (now: number): NotificationLane[] => statements.lanes.all({ now }),
-    next: (lane: NotificationLane, now: number): NotificationRow | undefined =>
-      statements.next.get({ ...lane, now }),
+    /** What is due first; of mails about orders, all of its kind that are due. */
+    next(lane: NotificationLane, now: number): NotificationRow[] {
+      const row = statements.next.get({ ...lane, now });
+      if (row === undefined) return [];
+      const isAlone = row.channel !== 'mail' || !isSummed(row.type);
+      return isAlone ? [row] : statements.together.all({ ...row, now });
+    },
     record(_tx: Tx, now: number, id: number, { state, at, reason }: NotificationResult): void {
       const settledAt = state === 'owed' ? null : now;
       statements.settle.run({ id, state, at: at ?? null, reason, settledAt });
@@ -121,6 +139,16 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
   };
 }
 
+type MailKind = Pick<NotificationRow, 'storeId' | 'type' | 'recipient'>;
+
+/** Notices about orders are many at a busy shop. */
+const isSummed = (type: NotificationRow['type']): boolean => type.startsWith('order.');
+
+const isOfKind = sql`+${notifications.channel} = 'mail'
+  and +${notifications.recipient} = ${placeholder('recipient')}
+  and ${notifications.type} = ${placeholder('type')}
+  and ${notifications.storeId} is ${placeholder('storeId')}`;
+
 /** Mails share one lane; each webhook has its own. */
 const ownerOf = sql<number>`case channel when 'mail' then 0 else coalesce(store_id, 0) end`;
 const isOwed = sql`${notifications.state} = 'owed'`;
@@ -134,7 +162,7 @@ function prepare(orm: Orm) {
         .values({
           ...placeholders('publicId', 'storeId', 'channel', 'recipient', 'type', 'notice'),
           createdAt: placeholder('now'),
-          nextAttemptAt: placeholder('now'),
+          nextAttemptAt: placeholder('at'),
         })
         .onConflictDoNothing(),
     ),
@@ -159,6 +187,7 @@ function prepare(orm: Orm) {
         .orderBy(sql`+${notifications.id}`)
         .limit(1),
     ),
+    ...prepareMails(orm),
     ...prepareChanges(orm),
     missed: prepared(() =>
       orm
@@ -192,6 +221,30 @@ function prepare(orm: Orm) {
     ),
   };
 }
+
+const prepareMails = (orm: Orm) => ({
+  together: prepared(() =>
+    orm.select().from(notifications).where(and(isDue, isOfKind)).orderBy(sql`+${notifications.id}`),
+  ),
+  mailDue: prepared(() =>
+    orm
+      .select({ at: sql<number | null>`max(${notifications.nextAttemptAt})` })
+      .from(notifications)
+      .where(and(isOwed, isOfKind)),
+  ),
+  mailSent: prepared(() =>
+    orm
+      .select({ at: sql<number | null>`max(${notifications.settledAt})` })
+      .from(notifications)
+      .where(
+        sql`${notifications.channel} = 'mail'
+        and ${notifications.recipient} = ${placeholder('recipient')}
+        and ${notifications.settledAt} > ${placeholder('since')}
+        and ${notifications.state} = 'sent' and ${notifications.type} = ${placeholder('type')}
+        and ${notifications.storeId} is ${placeholder('storeId')}`,
+      ),
+  ),
+});
 
 const prepareChanges = (orm: Orm) => ({
   settle: prepared(() =>

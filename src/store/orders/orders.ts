@@ -288,7 +288,7 @@ export class Orders {
 
   #review(tx: Tx, now: number, record: OrderRecord): void {
     const { view, listeners, events, notifications, baseUrl } = this.#parts;
-    const { row, details } = record;
+    const { row, details, linkTitle } = record;
     const orderId = row.id;
     const after = view.standing(record, now);
     const type = decide(row, after);
@@ -317,7 +317,8 @@ export class Orders {
       orderState: orderStateOf(record.facts, after),
     });
     this.#appendInvoice(tx, now, record, after, publicId);
-    notifications.orderChanged(tx, now, { type, was: row.status, order }, publicId);
+    const change = { type, was: row.status, order, linkTitle };
+    notifications.orderChanged(tx, now, change, publicId);
   }
 
   /** @param cause the event of the change; empty if only the worth of a payment is known now */

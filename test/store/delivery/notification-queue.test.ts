@@ -3,7 +3,8 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { type NotifyTarget, noTarget } from '../../../src/domain/delivery/notification-settings.ts';
-import { dayMs, hourMs } from '../../../src/lib/time-units.ts';
+import type { OrderJson } from '../../../src/domain/order/order-json.ts';
+import { dayMs, hourMs, minuteMs } from '../../../src/lib/time-units.ts';
 import {
   createNotifications,
   type NotificationLane,
@@ -67,18 +68,18 @@ test('webhooks have lanes of their own', async () => {
   expect(queue.lanesDue(now)).toEqual(
     expect.arrayContaining([mails, { channel: 'webhook', owner: 1 }]),
   );
-  expect(queue.next({ channel: 'webhook', owner: 1 }, now)).toMatchObject({ storeId: 1 });
-  expect(queue.next({ channel: 'webhook', owner: 0 }, now)).toBeUndefined();
+  expect(queue.next({ channel: 'webhook', owner: 1 }, now)[0]).toMatchObject({ storeId: 1 });
+  expect(queue.next({ channel: 'webhook', owner: 0 }, now)[0]).toBeUndefined();
 });
 
 test('a failed attempt waits, and an old row ends as failed until its recipient gets another', async () => {
   const { queue, fail, write } = await open(two);
   await fail();
-  const first = queue.next(mails, now);
+  const first = queue.next(mails, now)[0];
   if (first === undefined) throw new Error('nothing is due');
   const later = { state: 'owed', at: now + hourMs, reason: 'away' } as const;
   await write((tx) => queue.record(tx, now, first.id, later));
-  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+  expect(queue.next(mails, now)[0]?.recipient).toBe('b@shop.example');
   expect(queue.waiting()).toEqual({ count: 2, reason: 'away' });
   const end = now + 4 * dayMs + 1;
   await write((tx) => queue.tidy(tx, end));
@@ -87,7 +88,7 @@ test('a failed attempt waits, and an old row ends as failed until its recipient 
     expect.objectContaining({ recipient: 'a@shop.example', count: 1, reason: 'away' }),
   ]);
   await fail(end);
-  for (let row = queue.next(mails, end); row !== undefined; row = queue.next(mails, end)) {
+  for (let row = queue.next(mails, end)[0]; row !== undefined; row = queue.next(mails, end)[0]) {
     const { id, recipient } = row;
     const state = recipient.startsWith('a') ? 'sent' : 'dropped';
     await write((tx) => queue.record(tx, end, id, { state, reason: null }));
@@ -124,15 +125,15 @@ test('the longest wait of the schedule is left, a longer one is corrected', asyn
   const { queue, fail, write } = await open(two);
   await fail();
   const wait = async (ms: number) => {
-    const row = queue.next(mails, now);
+    const row = queue.next(mails, now)[0];
     const result = { state: 'owed', at: now + ms, reason: 'away' } as const;
     await write((tx) => queue.record(tx, now, row?.id ?? 0, result));
   };
   await wait(2 * dayMs);
   await wait(2 * dayMs + 1);
-  expect(queue.next(mails, now)).toBeUndefined();
+  expect(queue.next(mails, now)[0]).toBeUndefined();
   await write((tx) => queue.tidy(tx, now));
-  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+  expect(queue.next(mails, now)[0]?.recipient).toBe('b@shop.example');
 });
 
 test('what the webhook of one store received does not end what that of another missed', async () => {
@@ -152,7 +153,7 @@ test('what the webhook of one store received does not end what that of another m
     [1, 'failed'],
     [2, 'sent'],
   ] as const) {
-    const row = queue.next({ channel: 'webhook', owner }, now);
+    const row = queue.next({ channel: 'webhook', owner }, now)[0];
     await write((tx) => queue.record(tx, now + owner, row?.id ?? 0, { state, reason: null }));
   }
   expect(queue.missed(now + hourMs)).toMatchObject([{ channel: 'webhook', count: 1 }]);
@@ -162,10 +163,82 @@ test('the queue does not cost more with the notifications that were sent', async
   const { database, catalog, state } = await openTestStore();
   const statements = await statementsOf(() => createNotifications(database.orm, catalog, state));
   const ofOwed = statements.filter((text) => /^(select|update).*"state" = 'owed'/s.test(text));
-  expect(ofOwed).toHaveLength(5);
+  expect(ofOwed).toHaveLength(7);
   for (const steps of plansOf(database.path, ofOwed)) {
     expect(steps.join('; ')).toMatch(
       /^(SEARCH|SCAN) notifications USING .*INDEX notifications_due/,
     );
   }
+});
+
+/** The notice of an order that was paid, in a mail to each of `two`. */
+const paidOrder = (at: number, id: number, storeId = 1) => ({
+  type: 'order.paid' as const,
+  was: 'processing' as const,
+  order: {
+    ...{ id: `ord_${id}`, store_id: storeId, status: 'paid', late: false, reference: null },
+    ...{ amount: '3.50', currency: 'EUR', amount_sat: 7_000, received_sat: 7_000, version: 2 },
+    ...{ confirmed_sat: 7_000, excess_sat: 0, created_at: at },
+  } as unknown as OrderJson,
+  linkTitle: 'Counter',
+});
+
+test('57 payments within a minute are two mails to each recipient, and nothing is lost', async () => {
+  const { queue, write } = await open({ ...two, kinds: ['order.paid', 'order.late'] });
+  const lane = { channel: 'mail', owner: 0 } as const;
+  const pay = (at: number, id: number) =>
+    write((tx) => queue.orderChanged(tx, at, paidOrder(at, id), `evt_${id}`));
+  const sendDue = async (at: number) => {
+    const sent: [string, number][] = [];
+    for (let rows = queue.next(lane, at); rows[0] !== undefined; rows = queue.next(lane, at)) {
+      sent.push([rows[0].recipient, rows.length]);
+      await write((tx) => {
+        for (const { id } of rows) queue.record(tx, at, id, { state: 'sent', reason: null });
+      });
+    }
+    return sent;
+  };
+  const [a, b] = two.recipients;
+  await pay(now, 0);
+  expect(await sendDue(now)).toEqual([
+    [a, 1],
+    [b, 1],
+  ]);
+  for (let id = 1; id < 57; id += 1) await pay(now + id * 1_000, id);
+  expect(await sendDue(now + 15 * minuteMs - 1)).toEqual([]);
+  // Another kind does not wait.
+  const late = paidOrder(now, 99);
+  const order = Object.assign({}, late.order, { late: true });
+  await write((tx) => queue.orderChanged(tx, now, Object.assign(late, { order }), 'evt_99'));
+  expect(await sendDue(now + 1)).toEqual([
+    [a, 1],
+    [b, 1],
+  ]);
+  expect(await sendDue(now + 15 * minuteMs)).toEqual([
+    [a, 56],
+    [b, 56],
+  ]);
+  await pay(now + 15 * minuteMs + 1, 57);
+  expect(await sendDue(now + 30 * minuteMs - 1)).toEqual([]);
+  expect(await sendDue(now + 30 * minuteMs)).toHaveLength(2);
+  await pay(now + 60 * minuteMs, 58);
+  expect(await sendDue(now + 60 * minuteMs)).toHaveLength(2);
+});
+
+test('several that are not sent yet go together, also after a failed attempt', async () => {
+  const { queue, write } = await open({ recipients: ['a@shop.example'], kinds: ['order.paid'] });
+  const lane = { channel: 'mail', owner: 0 } as const;
+  const pay = (at: number, id: number) =>
+    write((tx) => queue.orderChanged(tx, at, paidOrder(at, id), `evt_${id}`));
+  await pay(now, 1);
+  await pay(now + 5, 2);
+  const rows = queue.next(lane, now + 5);
+  expect(rows.map(({ id }) => id)).toEqual([1, 2]);
+  const at = now + 5 * minuteMs;
+  await write((tx) => {
+    for (const { id } of rows) queue.record(tx, now, id, { state: 'owed', at, reason: 'away' });
+  });
+  await pay(now + 10, 3);
+  expect(queue.next(lane, at - 1)).toEqual([]);
+  expect(queue.next(lane, at).map(({ id }) => id)).toEqual([1, 2, 3]);
 });

@@ -1,0 +1,49 @@
+// Notices about orders: what names an order, and one notice for several.
+
+import { expect, test } from 'vitest';
+import { orderNotice, summedNotice, testNotice } from '../../../src/domain/delivery/notice.ts';
+import type { OrderJson } from '../../../src/domain/order/order-json.ts';
+
+function paid(changes: Partial<OrderJson>, linkTitle: string | null = null) {
+  const order = {
+    ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, status: 'paid', late: false },
+    ...{ reference: null, amount: '3.50', currency: 'EUR', amount_sat: 7_000 },
+    ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2 },
+  } as unknown as OrderJson;
+  const made = orderNotice({
+    type: 'order.paid',
+    was: 'processing',
+    order: Object.assign(order, changes),
+    storeName: 'Shop',
+    linkTitle,
+  });
+  if (made === undefined) throw new Error('no notice');
+  return made;
+}
+
+test.each([
+  [null, null, 'Paid: 3.50 EUR, an order (Shop)'],
+  ['1007', null, 'Paid: 3.50 EUR, order 1007 (Shop)'],
+  [null, 'Counter', 'Paid: 3.50 EUR, Counter (Shop)'],
+  ['Anna', 'Counter', 'Paid: 3.50 EUR, Counter, order Anna (Shop)'],
+])('a subject with the reference %j and the link %j', (reference, link, title) => {
+  expect(paid({ reference }, link).title).toBe(title);
+});
+
+test('several are one, with a line and a sum', () => {
+  const one = paid({ reference: '1' });
+  expect(summedNotice([one])).toBe(one);
+  const more = [
+    paid({ reference: '2', amount: '12.55' }),
+    paid({ reference: '3', amount: null, currency: null, amount_sat: 25_000 }),
+  ];
+  const sum = summedNotice([one, ...more]);
+  expect(sum.title).toBe('Order paid: 3 orders, 16.05 EUR, 0.00025000 BTC');
+  expect(sum.lines).toEqual([one, ...more].flatMap(({ title, lines }) => [title, ...lines]));
+  expect([sum.type, sum.path, sum.data]).toEqual(['order.paid', '/dashboard/orders', {}]);
+  const all = summedNotice([one, ...Array.from({ length: 501 }, () => one)]);
+  const perOrder = one.lines.length + 1;
+  expect([all.lines.length, all.lines.at(-1)]).toEqual([500 * perOrder + 1, 'and 2 more']);
+  const test = testNotice();
+  expect(summedNotice([test, test])).toBe(test);
+});
