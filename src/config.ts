@@ -265,7 +265,11 @@ export function unknownVariables(env: Record<string, string | undefined>): strin
 /** Values of the command line by option. */
 export type FlagValues = Partial<Record<OptionName, readonly string[]>>;
 
-/** @throws PaygateError invalid, naming the flag or variable and what is wrong */
+/**
+ * @param flags values of the command line
+ * @param env the process's environment
+ * @throws PaygateError invalid, naming the flag or variable and what is wrong
+ */
 export function readConfig(flags: FlagValues, env: Record<string, string | undefined>): Config {
   const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
   const config = Object.fromEntries(entries) as Config;

@@ -21,7 +21,10 @@ export interface AuthParts {
   readonly now: () => number;
 }
 
-/** The key, if it may call the operation. @throws PaygateError unauthorized, forbidden, limited */
+/**
+ * Returns the key of a request, if it may call the operation.
+ * @throws PaygateError unauthorized, forbidden, limited
+ */
 export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   let key: Key | undefined;
   try {
@@ -57,7 +60,10 @@ function noteRefusal(
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
 }
 
-/** The valid key of a request that needs none; a wrong one counts. @throws PaygateError limited */
+/**
+ * The valid key of a request that needs none. A wrong one is limited and logged as everywhere.
+ * @throws PaygateError limited
+ */
 export function optionalKey(parts: AuthParts, path: string, context: Context): Key | undefined {
   const key = keyOf(parts, context);
   if (key !== undefined || presentedKey(context).text === undefined) return key;
@@ -99,7 +105,10 @@ function authenticate(parts: AuthParts, context: Context): Key {
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
 
-/** After `Bearer` or `token`: as text, and as an API key if it has the form of one. */
+/**
+ * What a request presents after `Bearer` or `token`: as text, and as an API key if it has the form
+ * of one. What came along when a key was copied is beyond ASCII, which no key has.
+ */
 export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^(?:Bearer|token) +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];

@@ -138,7 +138,10 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
 /** Stands for a requested host that a shell would read as more than a name. */
 const noBase = 'https://paygate.invalid';
 
-/** The requested host, unless the operator has set one; HTTPS first, for readers send keys. */
+/**
+ * The URL by which the reader of a page reaches us: the requested host, unless the operator has set
+ * another. It prefers HTTPS, because readers send a key there. Readers copy it into a shell.
+ */
 function baseOf({ publicUrl, proxies }: HttpAppOptions, context: Context): string {
   const { host, origin } = new URL(context.req.url);
   const httpsHost = httpsHostOf(context, proxies, host);

@@ -35,7 +35,11 @@ export interface ListPlace {
   readonly limit: number;
 }
 
-/** @param read in the order of the list @throws PaygateError not_found for other stores */
+/**
+ * One page of the rows of a store, or of all stores of a key.
+ * @param read in the order of the list
+ * @throws PaygateError not_found for a store of other keys
+ */
 export function listed<T>(
   records: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,
@@ -47,7 +51,10 @@ export function listed<T>(
   return { data: rows.slice(0, limit), has_more: rows.length > limit };
 }
 
-/** Undefined for all stores. @throws PaygateError not_found for a store of other keys */
+/**
+ * The store whose rows a key asks for; undefined for those of all stores.
+ * @throws PaygateError not_found for a store of other keys
+ */
 export function storeIdOf(
   { catalog }: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,

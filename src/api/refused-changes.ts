@@ -26,7 +26,10 @@ export function createRefusedChanges(
   const logged = createRefusalLog(log, parts.monotonic);
   const unlogged = createRefusalLog({ ...log, warn: () => {} }, parts.monotonic);
   return {
-    /** Resolves when it is stored. Never rejects. @param isLogged whether the log has it already */
+    /**
+     * Resolves when it is stored. Never rejects.
+     * @param isLogged whether the log has it already
+     */
     async note(
       { path }: KeyedOperation,
       context: Context,

@@ -64,7 +64,10 @@ export function walletsOf(records: Records, key: Pick<Key, 'storeId'>): WalletRo
   return records.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
 }
 
-/** The wallets of a key with an extended key in any notation; types of addresses may differ. */
+/**
+ * The wallets of a key with an extended key, as it was given or in another notation. Several may
+ * have the same one, with other types of addresses.
+ */
 export function walletsNamed(records: Records, key: Key, text: string): WalletRow[] {
   const own = walletsOf(records, key);
   const literal = own.filter(({ account }) => account === text);

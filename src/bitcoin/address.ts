@@ -33,7 +33,11 @@ const p2shScript = (hash: Uint8Array) =>
 const witnessScript = (version: number, program: Uint8Array) =>
   concatBytes(bytes(version === 0 ? 0 : op.one + version - 1, program.length), program);
 
-/** @param publicKey compressed, a valid point @throws PaygateError invalid unless 33 bytes */
+/**
+ * The output script that pays a key.
+ * @param publicKey compressed, 33 bytes, a valid point
+ * @throws PaygateError invalid unless it has 33 bytes
+ */
 export function scriptForKey(publicKey: Uint8Array, type: ScriptType): Uint8Array {
   if (publicKey.length !== keySize) throwInvalid(`not a public key of ${keySize} bytes`);
   switch (type) {
@@ -135,7 +139,10 @@ function base58Script(address: string, network: Network): Uint8Array | undefined
   return version === network.p2pkh ? p2pkhScript(hash) : p2shScript(hash);
 }
 
-/** P2PKH, P2SH or segwit 0 to 16. @throws PaygateError invalid, also for another network */
+/**
+ * The output script of an address: P2PKH, P2SH or segwit version 0 to 16.
+ * @throws PaygateError invalid for a malformed address or one of another network
+ */
 export function addressToScript(address: string, network: Network): Uint8Array {
   if (address.length > maxAddressLength) throwInvalid('not a Bitcoin address: too long');
   const script = segwitScript(address, network) ?? base58Script(address, network);

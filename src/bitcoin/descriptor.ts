@@ -54,7 +54,9 @@ function polymod(symbols: readonly number[]): bigint {
   return sum;
 }
 
-/** BIP380: each character's position in its group of 32; three groups make one more symbol. */
+/**
+ * BIP380: each character's position in its group of 32; every three groups make one more symbol.
+ */
 function symbolsOf(text: string): number[] {
   const places = Array.from(text, (character) => inputCharset.indexOf(character));
   if (places.includes(-1)) throwInvalid('this output descriptor has characters that none has');
@@ -67,7 +69,11 @@ function symbolsOf(text: string): number[] {
   return symbols;
 }
 
-/** BIP380. @param body without `#` and checksum @throws PaygateError for other characters */
+/**
+ * The checksum of BIP380, 8 characters.
+ * @param body the descriptor without `#` and checksum
+ * @throws PaygateError invalid for characters outside of BIP380's set
+ */
 export function descriptorChecksum(body: string): string {
   const padding = new Array<number>(checksumLength).fill(0);
   const sum = polymod([...symbolsOf(body), ...padding]) ^ 1n;
@@ -76,7 +82,9 @@ export function descriptorChecksum(body: string): string {
     .join('');
 }
 
-/** BIP380 allows `h` and `'` for a hardened step: other checksums, the same meaning. */
+/**
+ * BIP380 allows `h` and `'` for a hardened step. Their checksums differ, their meaning does not.
+ */
 function hardenedSpellings(body: string): string[] {
   const written = (mark: string) =>
     body.replace(/\[[^\]]*\]/g, (origin) => origin.replace(/['hH](?=[/\]])/g, mark));
@@ -110,13 +118,19 @@ function checkDescriptor(text: string): CheckedDescriptor {
   );
 }
 
-/** Adds the checksum of the body where it is missing. @throws PaygateError invalid */
+/**
+ * The descriptor with the checksum of its body, with or without one in the input.
+ * @throws PaygateError invalid
+ */
 export function withChecksum(text: string): string {
   const { body } = checkDescriptor(text);
   return `${body}#${descriptorChecksum(body)}`;
 }
 
-/** The last check: its message offers a checksum for this text. @throws PaygateError invalid */
+/**
+ * The last of all checks, because its message offers a checksum for exactly this text.
+ * @throws PaygateError invalid without a checksum
+ */
 export function requireChecksum(text: string): void {
   const { body, hasChecksum } = checkDescriptor(text);
   if (hasChecksum) return;
@@ -194,7 +208,10 @@ function thresholdOf(text: string, keyCount: number): number {
 /** Whether a text is meant as a descriptor. */
 export const resemblesDescriptor = (text: string): boolean => /^[a-z]+\(/i.test(text);
 
-/** @param text a descriptor alone, see `requireChecksum` @throws PaygateError invalid */
+/**
+ * @param text a descriptor alone; `requireChecksum` says whether it must have a checksum
+ * @throws PaygateError invalid
+ */
 export function parseDescriptor(text: string): Descriptor {
   if (/@\d/.test(text)) {
     throwInvalid(

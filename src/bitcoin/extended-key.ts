@@ -99,7 +99,11 @@ export class ExtendedKey {
   }
 }
 
-/** @param publicKey compressed @throws PaygateError invalid if it is no point of the curve */
+/**
+ * @param publicKey 33 bytes, compressed
+ * @param chainCode 32 bytes
+ * @throws PaygateError invalid if the key is not a point of the curve
+ */
 export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): ExtendedKey {
   let point: Point;
   try {
@@ -127,7 +131,10 @@ function decodePayload(text: string): Uint8Array {
   return payload;
 }
 
-/** @param text Base58Check alone @throws PaygateError invalid */
+/**
+ * @param text Base58Check alone
+ * @throws PaygateError invalid
+ */
 export function decodeExtendedKey(text: string): DecodedKey {
   const payload = decodePayload(text);
   const view = createView(payload);

@@ -55,7 +55,9 @@ export function readHeader(raw: Uint8Array, hash: BlockHash): Header {
   };
 }
 
-/** The target of compact bits, or what is wrong with them. A negative shift shifts right. */
+/**
+ * The target that compact bits encode, or what is wrong with them. A negative shift shifts right.
+ */
 function decodeBits(bits: number): bigint | string {
   const target = BigInt(bits & 0x7fffff) << (8n * BigInt((bits >>> 24) - 3));
   if (target === 0n) return 'zero';
@@ -75,7 +77,10 @@ export function bitsToTarget(bits: number): bigint {
     : throwInvalid(`not a proof-of-work target: ${target}`);
 }
 
-/** With the precision of its first 16 to 23 bits. @throws PaygateError outside 0..2^256-1 */
+/**
+ * The compact form of a target, with the precision of its first 16 to 23 bits.
+ * @throws PaygateError invalid outside 0..2^256-1
+ */
 export function targetToBits(target: bigint): number {
   if (target < 0n || target >= 2n ** 256n) throwInvalid('not a proof-of-work target: out of range');
   const length = target === 0n ? 0 : Math.ceil(target.toString(16).length / 2);
@@ -84,7 +89,10 @@ export function targetToBits(target: bigint): number {
   return digits < 0x800000 ? length * 2 ** 24 + digits : (length + 1) * 2 ** 24 + (digits >>> 8);
 }
 
-/** The expected number of hashes; the best chain has the most. @throws as `bitsToTarget` */
+/**
+ * The work of a block: the expected number of hashes. The best chain has the most work.
+ * @throws PaygateError invalid like `bitsToTarget`
+ */
 export function workOfBits(bits: number): bigint {
   return 2n ** 256n / (bitsToTarget(bits) + 1n);
 }
@@ -133,13 +141,20 @@ export function expectedBits(
   return at(height - (height % retargetPeriod)).bits;
 }
 
-/** BIP113; of an even number, the later middle. @throws PaygateError for an empty list */
+/**
+ * The median of times in any order (BIP113); of an even number, the later middle.
+ * @throws PaygateError invalid for an empty list
+ */
 export function medianTimePast(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? throwInvalid('a median needs at least one time');
 }
 
-/** By BIP94, epoch seconds; 0 without it. The median time past is a rule of its own. */
+/**
+ * The earliest time that BIP94 allows, epoch seconds; 0 if BIP94 does not apply. The median time
+ * past is a rule of its own.
+ * @param previous the block before it
+ */
 export function minimumTime(network: Network, height: number, previous: Header): number {
   const startsPeriod = height % retargetPeriod === 0;
   return network.retarget === 'testnet4' && startsPeriod ? previous.time - maxTimewarpSeconds : 0;

@@ -47,7 +47,11 @@ const purposes: Readonly<Record<string, ScriptType | 'several'>> = {
   87: 'several',
 };
 
-/** BIP43: the first step of paths such as `m/84h/0h/0h`; `several` for a multisig key. */
+/**
+ * The script type of a path's purpose (BIP43), which is its first step.
+ * @param path such as `m/84h/0h/0h`, `84'/0'/0'/0/0` or `/84h`, with or without a fingerprint
+ * @returns `several` for the key of one signer of a multisig wallet
+ */
 export function purposeOf(path: string): ScriptType | 'several' | undefined {
   const form = new RegExp(`^\\[?(?:[0-9a-f]{8}|m)?/?(\\d{1,10})${hardened}(?:/${step})*\\]?$`, 'i');
   const [, first = ''] = form.exec(path.trim()) ?? [];
@@ -62,7 +66,10 @@ export function rejectSigner(): never {
   );
 }
 
-/** The wallet of one key. Its origin may state the script type. @throws PaygateError invalid */
+/**
+ * The wallet of one key. Its origin may state the script type.
+ * @throws PaygateError invalid
+ */
 export function walletOfExpression(expression: string): NamedWallet {
   const [, , steps = ''] = origin.exec(expression) ?? [];
   if (expression.startsWith('[') && !origin.test(expression)) {
@@ -82,7 +89,10 @@ export function walletOfExpression(expression: string): NamedWallet {
   return { text: key, ...(purpose && { scriptType: purpose }) };
 }
 
-/** For a text that should be one bare key, secrets first. @throws PaygateError invalid */
+/**
+ * Checks the form of a text that should be one bare key, for secrets first.
+ * @throws PaygateError invalid, saying what the text is instead
+ */
 export function requireBareKey(text: string): void {
   if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) rejectPrivateMaterial();
   if (text === '') throwInvalid('no wallet key given: paste an xpub, ypub or zpub');

@@ -122,7 +122,9 @@ function makeWalletKey(parts: WalletKeyParts): WalletKey {
   return { ...parts, keys, descriptor: writeDescriptor({ type, threshold, keys: expressions }) };
 }
 
-/** Asks for the script type, with the first address of each to compare. */
+/**
+ * Asks for the script type, with the first address of each to compare with the merchant's wallet.
+ */
 function rejectUnknownScriptType(subject: string, wallets: readonly WalletKey[]): never {
   const examples = wallets.map(
     (wallet) =>
@@ -253,7 +255,10 @@ interface StoredWallet {
   readonly scriptType: string;
 }
 
-/** The wallet of a row. Stricter checks of texts never change a stored wallet. */
+/**
+ * The wallet of a row, from its normalised descriptor. Stricter checks of texts never change a
+ * wallet that is already stored.
+ */
 export function storedWalletKey(row: StoredWallet, network: NetworkName): WalletKey {
   const { descriptor, account } = row;
   const [, threshold = '1'] = /sortedmulti\((\d+),/.exec(descriptor) ?? [];
@@ -406,7 +411,11 @@ export function firstAddresses(key: WalletKey, count = shownAddresses): string[]
   return found;
 }
 
-/** One for each script type that the text may mean. @throws PaygateError invalid */
+/**
+ * The wallets that a text may mean. A key that does not state its script type gives one wallet for
+ * each type.
+ * @throws PaygateError invalid
+ */
 export function possibleWallets(
   text: string,
   options: Omit<WalletKeyOptions, 'scriptType'>,

@@ -22,7 +22,10 @@ export function sortedKeys<T extends { readonly publicKey: Uint8Array }>(keys: r
 const pushNumber = (number: number): number[] =>
   number <= 16 ? [opcode.one + number - 1] : [1, number];
 
-/** @param publicKeys compressed, 33 bytes each, in the order of the script */
+/**
+ * @param threshold how many of them must sign
+ * @param publicKeys compressed, 33 bytes each, in the order of the script
+ */
 export function multisigScript(threshold: number, publicKeys: readonly Uint8Array[]): Uint8Array {
   return concatBytes(
     Uint8Array.from(pushNumber(threshold)),

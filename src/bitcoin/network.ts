@@ -112,7 +112,9 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
   },
 };
 
-/** @throws PaygateError invalid, naming the networks */
+/**
+ * @throws PaygateError invalid, naming the networks
+ */
 export function parseNetworkName(text: string): NetworkName {
   if (Object.hasOwn(networks, text)) return text as NetworkName;
   if (text === 'testnet') {
@@ -122,7 +124,10 @@ export function parseNetworkName(text: string): NetworkName {
   throw new PaygateError('invalid', `unknown network: it must be one of ${known}`);
 }
 
-/** @param text `HEIGHT:HASH`, the hash in display order @throws PaygateError invalid */
+/**
+ * @param text `HEIGHT:HASH`, the hash in display order
+ * @throws PaygateError invalid
+ */
 export function parseCheckpoint(text: string): Checkpoint {
   const [, height = '', hash = ''] = /^(\d{1,8}):([0-9a-f]{64})$/i.exec(text) ?? [];
   if (hash === '') {

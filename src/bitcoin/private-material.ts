@@ -20,7 +20,10 @@ const token = (shape: string) => `(?<![0-9A-Za-z])${shape}(?![0-9A-Za-z])`;
 const extendedPrivateKey = /(?<![0-9A-Za-z])[xyztuv]prv[0-9A-Za-z]{16}/i;
 /** An extended private key next to other letters. The fifth letter is one of these. */
 const gluedPrivateKey = /(?:[xyztuv]prv[89A]|[YZUV]prv[1-9A])[0-9A-Za-z]{16}/;
-/** Without its white space. A mention of an xprv before an xpub is no private key. */
+/**
+ * An extended private key in text without its white space. A mention of an xprv before an xpub is
+ * no private key.
+ */
 const joinedExtendedKey = new RegExp(
   `[xyztuvYZUV]prv(?!${base58}{0,60}[xyztuvYZUV]pub)[1-9A]${base58}{89}`,
 );
@@ -177,7 +180,10 @@ export function isOldElectrumKey(text: string): boolean {
   }
 }
 
-/** Such shapes are a key or seed in hex, and a Chinese phrase without spaces. */
+/**
+ * Whether a text that should be one public key may be a secret of a common shape. Such shapes are a
+ * key or seed in hex, and a Chinese phrase without spaces.
+ */
 export function resemblesSecret(text: string): boolean {
   const plain = joined(readable(text)).replaceAll(':', '');
   if (plain.toLowerCase() === unspendableKey || isOldElectrumKey(plain)) return false;

@@ -44,7 +44,10 @@ const label =
   /^(?:12|13|15|18|21|24|a|are|array|backup|bitcoin|btc|electrum|for|here|index|is|key|mnemonic|my|of|our|phrases?|please|position|private|recovery|secret|seeds?|thanks?|the|these|this|w|wallet|words?|you)$/;
 /** What stands before each of them. */
 const labelOfEach = /^(?:index|words?|w)$/;
-/** Markup, the host of a URL, the letters in `BIP39`, `1st`, `a)`, the count in `1/12`. */
+/**
+ * Markup, escapes of white space, the host of a URL, the letters in `BIP39`, `1st` and `a)`, and
+ * the count in `1/12`.
+ */
 const layout =
   /<[^<>]*>|&#?\w{1,8};|\\[nrt]|https?:\/\/[^\s/?#]*|bip-?39|(?<=\d)(?:st|nd|rd|th)(?!\p{L})|(?<=\d) ?(?:\/|of) ?\d+|(?<![\p{L}\p{M}])[a-x][).]/giu;
 
@@ -112,7 +115,10 @@ function arePhrases(tokens: readonly string[], list: WordList): boolean {
   });
 }
 
-/** The tokens without labels at both ends, in each way: a phrase may begin with `seed`. */
+/**
+ * The tokens without labels at both ends, in each way: the phrase may begin with `seed`.
+ * None if they are too few or too many for a phrase.
+ */
 function withoutLabels(tokens: readonly string[]): string[][] {
   if (tokens.length < minWords || tokens.length > maxTokens) return [];
   const isOther = (token: string) => !label.test(token);
@@ -205,7 +211,10 @@ const isGluedPhrase = (text: string): boolean =>
     phraseLengths.some((length) => arePhrases(split(text, length, list) ?? [], list)),
   );
 
-/** As a whole or in a row. @param text in NFKC, without invisible characters */
+/**
+ * Whether a text is recovery words with their layout, or has them in a row.
+ * @param text in NFKC, without invisible characters
+ */
 export function holdsRecoveryWords(text: string): boolean {
   if (text.length < minLength) return false;
   const bare = plainForm(text.replace(layout, ' '));

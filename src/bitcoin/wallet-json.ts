@@ -222,7 +222,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** @param text JSON @throws PaygateError invalid, also for JSON without the key of a wallet */
+/**
+ * @param text JSON
+ * @throws PaygateError invalid, also for JSON without the key of a wallet
+ */
 export function walletsInJson(text: string): readonly NamedWallet[] {
   const file = parseJson(text);
   const contents = contentsOf(file);

@@ -20,7 +20,10 @@ export interface AttemptParts {
   readonly events?: StoreEvents;
 }
 
-/** Never rejects: an internal error is a failed attempt. @returns undefined if aborted */
+/**
+ * Never rejects: an internal error counts as a failed attempt.
+ * @returns undefined if the signal aborted the attempt
+ */
 export async function makeAttempt(
   { world, channel }: AttemptParts,
   delivery: ClaimedDelivery,
@@ -40,7 +43,10 @@ export async function makeAttempt(
   }
 }
 
-/** Never rejects: without a record it is sent again. @returns whether that was committed */
+/**
+ * Never rejects: if the record fails, the delivery is sent again when its lease ends.
+ * @returns whether the record was committed
+ */
 export async function recordAttempt(
   { world, database, channel, notifications, events }: AttemptParts,
   delivery: ClaimedDelivery,

@@ -79,7 +79,10 @@ export class AttemptProgress {
   }
 }
 
-/** A network error is in the result. @throws PaygateError of the guard, or the signal's reason */
+/**
+ * A network error is the `errorCode` of the result.
+ * @throws PaygateError if the guard refuses the address. The signal's reason if it aborted.
+ */
 export async function sendRequest(
   parts: RequestParts,
   policy: TargetPolicy,
@@ -116,7 +119,10 @@ export async function sendRequest(
   return progress;
 }
 
-/** Makes one lookup for each attempt. @throws PaygateError forbidden for a literal address */
+/**
+ * A resolver that makes one lookup for each attempt.
+ * @throws PaygateError forbidden for a literal address that must not be dialled
+ */
 function guardedLookup({ world, options }: RequestParts, url: URL, policy: TargetPolicy): Resolver {
   const local = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
   const lookUp = guardTarget(url, policy, local, world.resolve);

@@ -28,7 +28,10 @@ export type HostChange = 'down' | 'up' | undefined;
 
 /** How many requests one claim may send to each callback URL. */
 export interface ClaimQuota {
-  /** How many may go out; an open circuit allows one or none. @param underWay in flight */
+  /**
+   * Returns how many of the wanted requests may go out. An open circuit allows a probe or none.
+   * @param underWay the requests of the same store in flight
+   */
   allow(callbackUrl: string, wanted: number, underWay: number): number;
   /** The claim was committed: its probes count. */
   commit(): void;

@@ -282,7 +282,10 @@ export class DeliveryDispatcher {
     }
   }
 
-  /** When it is due again. A host that is down costs it no attempt (docs/decisions/011). */
+  /**
+   * When the delivery is due again. A host that is down costs it no attempt. See
+   * docs/decisions/011.
+   */
   #nextOf({ url, step, dueAt, state }: ClaimedDelivery, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
     const isConfirmation = state === 'delivered';

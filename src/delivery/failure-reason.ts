@@ -80,7 +80,10 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 /** Shorter secrets would redact large parts of unrelated text. */
 const minSecretLength = 4;
 
-/** Safe to show. @param secrets returns what to redact, for a body that can hold any */
+/**
+ * The beginning of a body as text that is safe to show. A character cut in half is left out.
+ * @param secrets returns the secrets to redact. It is called only for a body that can hold one.
+ */
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
   const text = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
   if (text.length < minSecretLength) return text;
@@ -93,7 +96,10 @@ export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () 
 /** A gateway of WooCommerce in its path `/wc-api/…`. */
 const gatewayName = /^WC_Gateway_[a-z_]+$/i;
 
-/** Raw and decoded, the longest first. A plugin's name is none: its answers have it. */
+/**
+ * The parts of a callback URL that may be secret, raw and decoded, the longest first. The name of a
+ * plugin is none: its answers have it, such as "Blockonomics order not found".
+ */
 export function secretsOf(callbackUrl: string): string[] {
   const [path = '', query = ''] = callbackUrl.replace(/^[^:]*:\/\/[^/?]*/, '').split(/\?(.*)/s);
   const segments = path

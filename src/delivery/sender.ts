@@ -123,13 +123,19 @@ export function createSender(world: World, options: SenderOptions) {
     return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
   }
   return {
-    /** Rejects only with the signal's reason: what a shop's server does is an outcome. */
+    /**
+     * Makes one attempt. Whatever the shop's server does is an outcome, not an error.
+     * Rejects with the signal's reason if the signal aborted.
+     */
     send: (callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt> =>
       timed(() => attempt(parts, callbackExchange(callback), signal)),
     /** Makes one attempt to send an event to a webhook, as `send` does. */
     post: (event: OutgoingEvent, signal: AbortSignal): Promise<Attempt> =>
       timed(() => attempt(parts, eventExchange(event), signal)),
-    /** No callback, under the same rules: unsigned, without a store's query. */
+    /**
+     * Sends a request that is not a callback to a host, under the same rules. It is unsigned and
+     * has no query of a store. Rejects as `send` does.
+     */
     probe: (request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> =>
       probe(parts, request, signal),
   };

@@ -47,7 +47,10 @@ export function guardTarget(
   };
 }
 
-/** Undefined for other hosts. @throws PaygateError forbidden without a proxy, or a bad name */
+/**
+ * The proxy for an onion service. Undefined for all other hosts.
+ * @throws PaygateError forbidden if no proxy is set or the onion name is invalid
+ */
 export function onionProxy(
   { hostname }: URL,
   proxy: SocksProxy | undefined,

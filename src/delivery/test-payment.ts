@@ -31,7 +31,10 @@ export interface TestPayment {
 
 export type TestTarget = ReturnType<typeof testTarget>;
 
-/** @throws PaygateError invalid, not_found or conflict, with the reason */
+/**
+ * The store of an address that may receive a test payment.
+ * @throws PaygateError invalid, not_found or conflict, with the reason why it may not
+ */
 export function testTarget(records: TestRecords, address: string, now: number) {
   const place = issuedAddress(records, address);
   if (place.storeId === null) {
@@ -76,7 +79,11 @@ function openAmount(
   return status === 'open' ? amountSat : undefined;
 }
 
-/** @param client for the audit log @throws as testTarget, and if no callback would be sent */
+/**
+ * Sends the callback that such a payment would send.
+ * @param client who sends it, for the audit log
+ * @throws PaygateError as testTarget, and if such a payment would send no callback
+ */
 export async function sendTestPayment(
   parts: TestParts & { readonly records: TestRecords },
   client: string,

@@ -52,7 +52,10 @@ export interface ChannelOptions {
 }
 
 export interface NotificationReader {
-  /** Returns its delivery. An error with the code `invalid` ends the channel. */
+  /**
+   * Reads a notification and returns its delivery. An error with the code `invalid` ends the
+   * channel.
+   */
   read(method: string, params: readonly unknown[]): () => void;
 }
 
@@ -116,12 +119,18 @@ export class Channel {
     return this.#queue.bulkCount;
   }
 
-  /** Whether the server would delay a small response, as the only one in flight. */
+  /**
+   * Whether the server would delay a small response, because the next request is the only one.
+   */
   get holdsBack(): boolean {
     return this.#fillers !== undefined && this.#requestsInFlight() + this.#queue.length === 0;
   }
 
-  /** @throws PaygateError unavailable at the end, RequestTimeout, ServerError for a refusal */
+  /**
+   * @throws PaygateError unavailable when the channel ends
+   * @throws RequestTimeout after its deadline
+   * @throws ServerError when the server refuses the request
+   */
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#add(requestOf(this.#newId(), call, resolve, reject));
@@ -257,7 +266,9 @@ export class Channel {
     setImmediate(() => this.#deliver(messages));
   }
 
-  /** Returns the delivery of one message. Only reading may fail: a failed delivery is a bug. */
+  /**
+   * Reads one message and returns its delivery. Only reading may fail: a failed delivery is a bug.
+   */
   #next(messages: Iterator<RpcMessage, void>): (() => void) | undefined {
     try {
       const message = messages.next();

@@ -13,7 +13,10 @@ import type { InFlight, Request } from './requests.ts';
  */
 const followUpMs = [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320] as const;
 
-/** For a large response: ElectrumX may hold back what exceeds a power of two. */
+/**
+ * The first wait behind a large response, which rarely needs a filler. ElectrumX writes in sizes
+ * that are powers of two, and may hold back the rest of it.
+ */
 const firstBehindLarge = followUpMs.indexOf(10);
 
 export class Fillers {

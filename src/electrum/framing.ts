@@ -21,9 +21,14 @@ const maxIdleBufferBytes = 64 * 1024;
 const maxShortLine = 65_536;
 /** A history has a comma for each 33 characters at most. More parts than this only cost memory. */
 const minCharactersPerComma = 25;
-/** A verbose transaction may have these: nodes relay up to 230,000 witness items in one. */
+/**
+ * A verbose transaction may have these in any case: nodes relay up to 230,000 witness items in one.
+ */
 const maxTransactionParts = 300_000;
-/** All of 40,000 addresses change at once, then 80 a second, ten times what fits in blocks. */
+/**
+ * Bytes of notifications: all of 40,000 subscribed addresses change at once, then some 80 a second,
+ * ten times what fits in blocks.
+ */
 const notificationRate: Rate = { perMinute: 960_000, burst: 10_000_000 };
 
 const newline = 0x0a;
@@ -72,7 +77,10 @@ export class MessageReader {
     this.#expectations = expectations;
   }
 
-  /** Messages before a violation come out first. @throws PaygateError invalid */
+  /**
+   * Yields each message that these bytes complete; messages before a violation come out first.
+   * @throws PaygateError invalid
+   */
   *push(chunk: Uint8Array): Generator<RpcMessage, void> {
     for (const line of this.#framer.push(chunk)) {
       if (line.length > maxShortLine) this.#checkLongLine(line);
@@ -115,7 +123,11 @@ export class LineFramer {
   #used = 0;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  /** Without its end. @throws PaygateError invalid: the line is too long, has a NUL, no UTF-8 */
+  /**
+   * Yields each line that these bytes complete, without its end. Lines before a violation come
+   * first.
+   * @throws PaygateError invalid: the line is too long, has a NUL, or is not UTF-8
+   */
   *push(chunk: Uint8Array): Generator<string, void> {
     // indexOf and subarray are faster on a Uint8Array than on a Buffer.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);

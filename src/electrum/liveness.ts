@@ -36,7 +36,9 @@ export class Liveness {
   readonly #options: LivenessOptions;
   #answeredAt: number;
   #latencyMs: number | undefined;
-  /** They count against the in-flight limit, so that a slow server is not asked more. */
+  /**
+   * Overdue requests count against the in-flight limit, so that a slow server is not asked more.
+   */
   #overdue = 0;
   #bulkOverdue = 0;
   #cancelSilence: Cancel = () => {};

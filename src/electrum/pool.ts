@@ -120,7 +120,9 @@ export class Pool {
     return undefined;
   }
 
-  /** A session with a server that is not connected; the caller closes it. */
+  /**
+   * A session with a server that is not connected, which the caller closes; undefined without any.
+   */
   async borrow(): Promise<Session | undefined> {
     const now = this.#options.world.monotonic();
     const [member] = this.#members

@@ -21,7 +21,9 @@ export interface ServerAddress {
   readonly label: string;
 }
 
-/** Names beside the public Internet: RFC 6761, 6762, 8375; ICANN reserved `internal`. */
+/**
+ * Names that never lead to the public Internet: RFC 6761, 6762, 8375; ICANN reserved `internal`.
+ */
 const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 const ownRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
 
@@ -158,7 +160,11 @@ const lists: Readonly<Record<NetworkName, readonly string[]>> = {
 export const builtInServers = (network: NetworkName): readonly ServerAddress[] =>
   lists[network].map(parseServerAddress);
 
-/** `socks5://user:password@host:port`, `%40` for `@`. @throws PaygateError, what to write */
+/**
+ * Reads `socks5://host:port` or `socks5://user:password@host:port`. Special characters of a
+ * password are written as in a URL (`%40` for `@`).
+ * @throws PaygateError invalid, saying what to write instead
+ */
 export function parseProxy(text: string): SocksProxy {
   const parts = /^socks5h?:\/\/(?:([^/?#]*)@)?(\[[^\]]*\]|[^:/?#@[\]]*)(?::([0-9]*))?\/?$/i.exec(
     text,

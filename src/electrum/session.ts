@@ -103,7 +103,10 @@ export interface SessionParts {
   readonly budget: Budget;
 }
 
-/** Methods reject with PaygateError `unavailable` at the end, RequestTimeout or ServerError. */
+/**
+ * Every method rejects with PaygateError `unavailable` when the session ends, with RequestTimeout
+ * after its deadline, and with ServerError when the server refuses the request.
+ */
 export class Session {
   readonly server: ServerAddress;
   readonly generation: number;
@@ -167,7 +170,9 @@ export class Session {
     return this.#notifications.tip ?? answered;
   }
 
-  /** Up to `count` raw headers; fewer at the tip or beyond the server's maximum. */
+  /**
+   * Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum.
+   */
   headers(start: number, count: number): Promise<readonly Uint8Array[]> {
     return requestHeaders(this.#channel, start, count, this.version);
   }
@@ -179,7 +184,10 @@ export class Session {
     return newest(await this.#channel.request({ ...call, ...priority }));
   }
 
-  /** A refused script holds up no other. @throws PaygateError at the end, and `onSubscribed`'s */
+  /**
+   * Subscribes to several scripts. A script that the server refuses does not hold up the others.
+   * @throws PaygateError unavailable when the session ends; also what `onSubscribed` throws
+   */
   async subscribeAll(
     scripthashes: readonly Scripthash[],
     priority: Priority,
@@ -213,7 +221,10 @@ export class Session {
     return this.#refusals.historyInTurn(() => this.#channel.request({ ...call, ...priority }));
   }
 
-  /** The caller hashes it. A fresh one is asked for verbosely if a short response would wait. */
+  /**
+   * The raw transaction, whatever the server says it is: the caller hashes it. A fresh one is
+   * requested verbosely where a short response would be delayed.
+   */
   async transaction(txid: Txid, options: TransactionOptions = {}): Promise<Uint8Array> {
     const { fresh = false, ...priority } = options;
     const isVerbose = fresh && this.#givesVerbose && this.#channel.holdsBack;

@@ -20,7 +20,10 @@ import { invalid, isRecord } from './framing.ts';
 /** The lowest and the highest protocol version that paygate speaks. */
 export const offeredVersions = ['1.4', '1.6'] as const;
 
-/** Revisions (1.4.3) change nothing here. Fulcrum's 1.5.3 is 1.4 for these methods. */
+/**
+ * Which form of the protocol was agreed on; revisions (1.4.3) change nothing here. Fulcrum before
+ * 2.0 agrees on 1.5.3, which is 1.4 for these methods.
+ */
 export type ProtocolVersion = (typeof offeredVersions)[number];
 
 export const methods = {
@@ -136,7 +139,10 @@ export function parseRawTransaction(result: unknown): Uint8Array {
   return bytes(result, 'transaction');
 }
 
-/** Undefined if the verbose result lacks it. Section `blockchain-transaction-get`. */
+/**
+ * The raw transaction out of the verbose result; undefined when that does not have it.
+ * Section `blockchain-transaction-get`.
+ */
 export function parseVerboseTransaction(result: unknown): Uint8Array | undefined {
   // A server without verbose results gives the bytes.
   const hex = isRecord(result) ? result.hex : result;

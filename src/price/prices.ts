@@ -244,7 +244,10 @@ export class Prices {
     this.#stopping.abort(new SourceFault('paygate is stopping'));
   }
 
-  /** `outage`: too few answer; `dispute`: too few agree. @param logs excluded sources */
+  /**
+   * `outage` if too few sources answer, `dispute` if too few agree.
+   * @param logs whether excluded sources are logged and shown in `status`
+   */
   async #find(
     currency: string,
     sources: readonly PriceSource[],

@@ -13,7 +13,10 @@ import type { World } from '../world/world.ts';
 export interface PriceSource {
   /** The host of the URL, for the log. */
   readonly label: string;
-  /** May contain `{CODE}` or `{code}`. Without it, one answer has all currencies. */
+  /**
+   * May contain `{CODE}` or `{code}`, the ISO 4217 code of the currency. Without it, one answer
+   * has all currencies.
+   */
   readonly url: string;
   /** The path to the number: names and indexes, which may contain the code too. */
   readonly path: readonly string[];
@@ -87,7 +90,10 @@ export class SourceFault extends Error {
   }
 }
 
-/** Requests the JSON at a URL of a source. @throws SourceFault */
+/**
+ * Requests the JSON at a URL of a source.
+ * @throws SourceFault
+ */
 export async function fetchJson(world: World, url: string, signal: AbortSignal): Promise<unknown> {
   const headers = { accept: 'application/json', 'user-agent': `paygate/${version}` };
   const timeoutError = new SourceFault(`no answer within ${deadlineMs / secondMs} s`);
@@ -129,7 +135,10 @@ const maxPrice = 1e13;
 /** Prices are served to the cent. A lower price would be 0, and shops divide by it. */
 const minPrice = 0.01;
 
-/** Undefined if the source lacks the currency; NaN if its value is not a price. */
+/**
+ * The price in an answer. Undefined if the source does not have the currency. NaN if its value is
+ * not a price.
+ */
 export function readPrice(
   { path }: PriceSource,
   currency: string,

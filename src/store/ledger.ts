@@ -102,7 +102,10 @@ export class Ledger {
     };
   }
 
-  /** Payments that a new tip, or another setting, can promote; those of an address together. */
+  /**
+   * Ids of payments that a new tip, or another setting of a store, can promote; those of an address
+   * together.
+   */
   maturing(): number[] {
     const tipHeight = this.#parts.headers.tipHeight();
     if (tipHeight === undefined) return [];

@@ -48,7 +48,10 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** See `Addresses.floor`; takes the name of the wallet in the high-water mark. */
   readonly floorOf?: (wallet: string) => number;
-  /** Begins the URLs of order pages, without a slash at its end; undefined: as stored. */
+  /**
+   * Begins the URLs of order pages; has no slash at its end. A server stores its own in the file;
+   * undefined takes the stored one.
+   */
   readonly baseUrl?: string;
   readonly newInstance: () => string;
 }

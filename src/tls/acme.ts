@@ -24,7 +24,10 @@ const everyMinute = '0 * * * * *';
 const retryWaitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
 /** The least time between the attempts of two starts, for a service that restarts in a loop. */
 const restartWaitMs = 15 * minuteMs;
-/** By a clock that is ahead any certificate is due at once; an authority issues few a week. */
+/**
+ * After a certificate that is due at once: by a clock that is ahead, any other one is so too. An
+ * authority issues few of them a week.
+ */
 const dueAgainWaitMs = 2 * dayMs;
 const maxReasonLength = 300;
 
@@ -33,7 +36,10 @@ export interface Acme extends CertificateSource {
   challenge(token: string): string | undefined;
 }
 
-/** @param folder for keys and certificates @throws PaygateError invalid */
+/**
+ * @param folder for keys and certificates
+ * @throws PaygateError invalid
+ */
 export function createAcme(options: AcmeOptions, folder: string, world: World): Acme {
   const state = openAcmeState(folder, options);
   const ca = options.ca === undefined ? undefined : readCa(options.ca);

@@ -28,7 +28,10 @@ export interface AddressSubscriptionsParts {
   readonly world: World;
   readonly records: Records;
   readonly tasks: BackgroundTasks;
-  /** At once; without it 100,000 at an own server, 10,000 at another. */
+  /**
+   * How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at
+   * another.
+   */
   readonly max?: number | undefined;
   readonly queue: Pick<WorkQueue, 'statusChanged' | 'isPending' | 'add'>;
   readonly interruption: Pick<Interruption, 'compared'>;
@@ -56,7 +59,10 @@ const maxRefused = 100;
 /** Refused scripts whose histories are checked each minute, in turns. */
 const maxCheckedAMinute = 20;
 
-/** Methods throw PaygateError unavailable when the session ends or refuses too many. */
+/**
+ * The subscriptions of one session.
+ * All methods throw PaygateError unavailable when the session ends or refuses too many.
+ */
 export class AddressSubscriptions {
   readonly #parts: AddressSubscriptionsParts;
   readonly #session: Session;

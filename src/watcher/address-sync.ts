@@ -59,7 +59,10 @@ export interface SyncRequest {
 }
 
 export interface SyncResult {
-  /** `superseded`: another write came first, check again. `open`: something is not proven. */
+  /**
+   * `none`: not our address. `unchanged`: the status is the recorded one. `superseded`: another
+   * write came first, so the check must run again. `open`: something is not proven yet.
+   */
   readonly kind: 'none' | 'unchanged' | 'superseded' | 'open' | 'complete';
   /** Whether our tip moved since the evidence was asked for. */
   readonly isTipChanged?: boolean;
@@ -72,7 +75,10 @@ export interface Unshown {
   readonly error: RequestError;
 }
 
-/** Waiting to be recorded: eight of the largest, or a hundred that nodes relay. */
+/**
+ * Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes
+ * relay.
+ */
 const maxEvidenceBytes = 32_000_000;
 /** How long a server's headers are waited for: by then the server is in doubt. */
 export const maxHeadersMs = 60_000;
@@ -80,7 +86,10 @@ export const maxHeadersMs = 60_000;
 const recordEarlyMs = 5_000;
 /** Payments in one commit: some 20 ms of work. */
 const maxRecordedAtOnce = 200;
-/** For one history; it doubles up to 16 minutes, so that a long one comes to its end. */
+/**
+ * How long one server is asked for the items of one history. The time doubles with each failure, up
+ * to 16 minutes, so that a long history at a slow server comes to its end.
+ */
 const firstTimeoutMs = 120_000;
 const maxDoublings = 3;
 
@@ -155,7 +164,10 @@ export class AddressSync {
     return { kind, isTipChanged: tipChanges !== this.#tipChanges, unshown };
   }
 
-  /** @returns what adds to a first look what each of its payments may count from */
+  /**
+   * Notes what the first look after an interruption shows.
+   * @returns what adds to an observation of this look what each of its payments may count from
+   */
   #firstLook(
     scripthash: Scripthash,
     history: readonly { readonly txid: Txid }[],
@@ -275,7 +287,10 @@ function withoutMined(seen: readonly SeenPayment[]): SeenPayment[] {
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
 
-/** Others do not wait for all of it. Only the last part has the status. */
+/**
+ * Splits a flood of payments to one address into several commits, so that other writes do not wait
+ * for all of it. Only the last part has the status: without it, the whole is checked again.
+ */
 export function* partsOf(observation: Observation): Generator<Observation> {
   const { seen } = observation;
   let from = 0;
@@ -296,7 +311,10 @@ function deadlineAfter(world: Pick<World, 'monotonic'>, failures: number): () =>
 }
 
 const recheckMs = 60_000;
-/** Before 1.6 two orders of the mempool never agree; the sweeps go on comparing them. */
+/**
+ * Before protocol 1.6, server and client may order the mempool differently, so that the two
+ * statuses never agree. The sweeps go on comparing them.
+ */
 const maxChecks = 10;
 
 interface Announcement {
@@ -304,7 +322,10 @@ interface Announcement {
   checks: number;
 }
 
-/** Announced once, without their history: an older one would hide the rest for ever. */
+/**
+ * Statuses that the watched server announced without showing their history yet. It announces each
+ * status once: a history that is older than the announcement would hide the rest for ever.
+ */
 export type Announcements = ReturnType<typeof createAnnouncements>;
 
 /** @param recheck called after a minute for a status that was announced and not shown */
@@ -314,7 +335,10 @@ export function createAnnouncements(world: World, recheck: (scripthash: Scriptha
     announced(scripthash: Scripthash, status: Status): void {
       announcements.set(scripthash, { status, checks: 0 });
     },
-    /** A shown history's status; another than the announced one is checked again. */
+    /**
+     * The status of a history that the server showed; another than the announced one is checked
+     * again.
+     */
     shown(scripthash: Scripthash, status: Status): void {
       const announcement = announcements.get(scripthash);
       if (announcement === undefined) return;

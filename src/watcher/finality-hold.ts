@@ -25,7 +25,10 @@ export interface FinalityHoldParts {
   readonly servers: readonly string[];
 }
 
-/** For a race of miners, and for the last tip of a lost server (docs/decisions/005). */
+/**
+ * How long another branch counts as a race of miners, and the last tip of a lost server counts. See
+ * docs/decisions/005.
+ */
 const graceMs = 30 * 60_000;
 
 interface Dispute {
@@ -55,7 +58,11 @@ export class FinalityHold {
     }
   }
 
-  /** @param isLiarRedeemed ends a hold for a lie @returns how many callbacks were enqueued */
+  /**
+   * Updates the hold from the tips of the live servers.
+   * @param isLiarRedeemed ends a hold for a lie
+   * @returns how many callbacks were enqueued
+   */
   update(live: readonly AssessedServer[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
     for (const each of live) this.#note(each, now);

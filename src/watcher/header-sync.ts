@@ -105,7 +105,10 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     return connecting.run(async () => records.headers.tip() ?? (await storeBase(options, base)));
   }
 
-  /** Steps back where the first chunk does not link. @param isKnown by another server meanwhile */
+  /**
+   * Fetches and connects chunk by chunk; steps back where the first chunk does not link.
+   * @param isKnown whether another server has shown the tip meanwhile
+   */
   async function followFrom(
     session: Session,
     height: number,
@@ -264,7 +267,10 @@ async function extend(
 /** Fetches headers of one server from a height on, as many as one answer has. */
 type FetchHeaders = (start: number, left: number) => Promise<readonly Header[]>;
 
-/** They end in the checkpoint, and begin where the difficulty rules need them. */
+/**
+ * The headers that our chain begins with. They end in the checkpoint, and begin as far below it as
+ * the difficulty rules of later headers reach back.
+ */
 async function fetchBase(network: Network, fetch: FetchHeaders): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = minAncestorHeight(checkpoint.height);

@@ -19,7 +19,10 @@ export interface InterruptionParts {
 
 /** The grace of a quote, and some minutes for the note of its end. */
 const noteForMs = 5 * minuteMs;
-/** What came in a longer pause was not read. A shorter one is below a quote's grace. */
+/**
+ * Looks are a second apart. After a longer pause, what arrived meanwhile was not read. It is well
+ * below the grace of a quote, so that a shorter pause makes no payment late.
+ */
 const maxPauseMs = 30 * secondMs;
 /** Transactions of first looks in memory. Beyond them, all of a script count as of its first. */
 const maxFound = 100_000;
@@ -78,7 +81,10 @@ export class Interruption {
     if (this.#hasNote || this.#mayNeedNote()) this.#parts.tasks.run(() => this.#note());
   }
 
-  /** Each second. @returns whether the machine slept or its clock jumped: sessions are stale */
+  /**
+   * Called each second.
+   * @returns whether the machine slept or its clock jumped since the last look: sessions are stale
+   */
   look(): boolean {
     this.#checkPause();
     if (this.#since === undefined) this.#lookNow();

@@ -44,7 +44,10 @@ export interface ScriptMovements {
 interface CachedMovements {
   readonly status: StatusHash | null;
   readonly movements: readonly BalanceChange[];
-  /** At the request. What is not watched is asked for once a block (docs/decisions/019). */
+  /**
+   * Our tip at the time of the request. A script that is not watched is asked for once a block: see
+   * docs/decisions/019.
+   */
   readonly tip: BlockHash | undefined;
 }
 
@@ -53,7 +56,9 @@ const bulk = { bulk: true };
 const itemsAtOnce = 25;
 /** Transactions of one script; no address for payments has more. */
 const maxItems = 5_000;
-/** Spent by all transactions of one script: a server may invent thousands of large ones. */
+/**
+ * Outputs that all transactions of one script spend: a server may invent thousands of large ones.
+ */
 const maxSpentOutputs = 300_000;
 const maxIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
@@ -106,7 +111,10 @@ export class ChainReader {
     });
   }
 
-  /** Up to the gap limit. Their heights are not proven: docs/decisions/020. */
+  /**
+   * Movements of both branches, up to the gap limit beyond the last used index, or beyond
+   * `nextIndex`. Their heights are not proven: docs/decisions/020.
+   */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [
       ...(await this.#walk(session, key, 0, nextIndex)),
@@ -225,7 +233,10 @@ export class ChainReader {
     return proven;
   }
 
-  /** Others, but for receipts not yet recorded, keep the server's height. */
+  /**
+   * Replaces the server's heights by proven ones. Movements that are no payment of ours keep the
+   * server's height, except for receipts of a history that the watcher has not recorded.
+   */
   #asProven(
     scripthash: Scripthash,
     movements: readonly BalanceChange[],

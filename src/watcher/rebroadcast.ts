@@ -50,7 +50,10 @@ type BroadcastRefusals = ReturnType<typeof createBroadcastRefusals>;
 function createBroadcastRefusals() {
   const allowanceOf = ({ budget }: Session) => budget.allowance('rebroadcast');
   return {
-    /** Those that may refuse one more; none if a server that must not would miss it. */
+    /**
+     * The servers that may refuse one more broadcast; none where a server that must not would miss
+     * it.
+     */
     mayAsk(live: readonly Session[]): readonly Session[] {
       const left = live.filter((session) => allowanceOf(session).left() >= refusalCost);
       // The operator's own server relays to the network.
@@ -112,7 +115,10 @@ async function broadcastTo(
   return new Set(await Promise.all(answers));
 }
 
-/** For a transaction whose witness is missing or refused; stores the bytes that one takes. */
+/**
+ * Broadcasts other servers' bytes of a transaction whose witness is missing or refused; stores what
+ * one takes.
+ */
 async function broadcastOthers(
   { records: { database, broadcasts }, world }: RebroadcastParts,
   sessions: readonly Session[],
@@ -133,7 +139,10 @@ async function broadcastOthers(
 }
 
 type BroadcastAnswer =
-  /** The witness is missing, padded or unsigned; other servers may have another. */
+  /**
+   * It refuses the witness, which may be missing, padded or unsigned; other servers may have
+   * another.
+   */
   | 'witness'
   /** It takes the transaction, or has it. */
   | 'there'
@@ -170,7 +179,10 @@ function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
   }
 }
 
-/** Whole bytes of unconfirmed payments that were just recorded without; stores them. */
+/**
+ * Asks another server for whole bytes of unconfirmed payments that were just recorded without, and
+ * stores them.
+ */
 export async function seekWholeBytes(
   { database, broadcasts }: Pick<Records, 'database' | 'broadcasts'>,
   fallback: Fallback,

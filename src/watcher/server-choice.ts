@@ -32,7 +32,10 @@ export interface ServerChoiceParts {
   readonly events: WatcherEvents;
 }
 
-/** A block and its header take a while: so long a level server is not in doubt. */
+/**
+ * A block takes a while to travel, and its header to arrive. For so long, a server that was level
+ * before is not in doubt, and neither is a server whose headers are under way.
+ */
 const graceMs = 60_000;
 /** At most once in this time, a server is left because it leaves requests unanswered. */
 const leaveIntervalMs = hourMs;
@@ -123,7 +126,9 @@ export class ServerChoice {
     return !this.#parts.records.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
-  /** Compares every live server with our best chain, and announces the result. */
+  /**
+   * Compares every live server with our best chain; the pool, the log and listeners learn of it.
+   */
   assess(): void {
     const assessed = this.live().map((session) => ({
       session,
@@ -133,7 +138,10 @@ export class ServerChoice {
     this.#parts.events.emit('assessed', assessed);
   }
 
-  /** Two proofs failed. @returns false if it may be on another branch, with other truths */
+  /**
+   * A proof of this server failed twice.
+   * @returns false when it may be on another branch, where other things are true
+   */
   reportLie(session: Session, reason: string): boolean {
     this.assess();
     if (this.#mayDiffer(session)) return false;
@@ -150,7 +158,9 @@ export class ServerChoice {
     session.close(`it leaves requests unanswered: ${reason}`);
   }
 
-  /** Follows an announced tip. The server lied only if its newest tip is false as well. */
+  /**
+   * Connects the headers that a server announced. It lied only if its newest tip is false as well.
+   */
   async follow(session: Session, tip: HeaderTip): Promise<void> {
     try {
       await this.#parts.headerSync.sync(session, tip);
@@ -199,7 +209,10 @@ export class ServerChoice {
     return doubtOf({ view, network, tip, now: world.now() }) ?? 'level';
   }
 
-  /** The server is on another branch, or its header is under way: no lie. */
+  /**
+   * Whether a failed proof may be no lie: the server is on another branch, or its header is under
+   * way.
+   */
   #mayDiffer(session: Session): boolean {
     if (this.isOnOtherBranch(session)) return true;
     const since = this.#unknownSince.get(session);
@@ -289,7 +302,10 @@ function hashOf({ tip }: Session): BlockHash | undefined {
   }
 }
 
-/** While the clock is wrong, no certificate is stored: its validity depends on the time. */
+/**
+ * What the pool stores about servers. While the machine's clock is wrong, no certificate is stored:
+ * whether it is valid depends on the time (rules §5).
+ */
 export interface ServerMemoryParts {
   readonly servers: Servers;
   /** Epoch milliseconds. */

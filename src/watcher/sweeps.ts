@@ -74,7 +74,10 @@ export function createSweeps(parts: SweepsParts) {
     }
   }
 
-  /** A second server, or the watched one once it has caught up (docs/decisions/010). */
+  /**
+   * A second server, or the watched one where it has compared every address. See
+   * docs/decisions/010.
+   */
   function sessionFor(isCaughtUp: boolean): Session | undefined {
     const { current } = servers;
     return servers.other(current) ?? (isCaughtUp ? current : undefined);

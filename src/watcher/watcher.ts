@@ -220,7 +220,9 @@ export class Watcher {
     if (records.addresses.byScripthash(scripthash)?.statusHash != null) queue.add(scripthash);
   }
 
-  /** There may be a new wallet, and a store may require fewer confirmations. */
+  /**
+   * The catalog changed: there may be a new wallet, and a store may require fewer confirmations.
+   */
   catalogChanged(): void {
     this.#parts.wallets.now();
     this.#parts.tasks.run(() => this.#promote());

@@ -49,14 +49,23 @@ export interface ScriptFailures {
   readonly reason: string;
 }
 
-/** For each request in flight: the next script is ready when a request may go out. */
+/**
+ * Scripts checked at once for each request in flight: the next one is ready when a request may go
+ * out.
+ */
 const scriptsPerRequest = 4;
 /** The server is left when half of all checks last so long while others wait. */
 const maxCheckMs = 300_000;
-/** It seldom succeeds soon, and refusals are billed (docs/decisions/007, docs/decisions/009). */
+/**
+ * A script that failed so often seldom succeeds soon, and a public server bills each refusal. See
+ * docs/decisions/007 and docs/decisions/009.
+ */
 const minuteRetries = 10;
 
-/** The backoff of a script: a minute at first, then ten minutes. @param failures in a row */
+/**
+ * The backoff of a script: a minute at first, then ten minutes.
+ * @param failures in a row
+ */
 export const scriptBackoffMs = (failures: number): number =>
   failures < minuteRetries ? minuteMs : 10 * minuteMs;
 

@@ -4,7 +4,9 @@
 import { parse } from 'node-cron';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
-/** Has every possible day, even 29 February on a given day of the week around 2100. */
+/**
+ * Every possible day occurs in this time, even 29 February on a given day of the week around 2100.
+ */
 const maxWaitMs = 41 * 366 * dayMs;
 
 /**

@@ -39,14 +39,20 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Atomic, even at a power loss. @param fresh the complete new file, in the same folder */
+/**
+ * Replaces a file atomically, even at a power loss.
+ * @param fresh the complete new file, in the same folder
+ */
 export function replaceFile(fresh: string, target: string): void {
   syncPath(fresh);
   renameSync(fresh, target);
   syncPath(dirname(target));
 }
 
-/** What killed processes left, a day older than `fresh`, a file that was just made. */
+/**
+ * Removes files that killed processes left in a folder.
+ * @param fresh a file that was just made there; what is more than a day older is a leftover
+ */
 export function removeLeftovers(folder: string, pattern: RegExp, fresh: string): void {
   const madeAt = statSync(fresh).mtimeMs;
   for (const name of readdirSync(folder).filter((each) => pattern.test(each))) {

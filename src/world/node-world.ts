@@ -41,7 +41,9 @@ const maxTimerMs = 2 ** 31 - 1;
 /** A schedule notices a changed wall clock within this time. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
-/** For each address but the last. Node's 250 ms are too short for far servers. */
+/**
+ * Timeout of each address of a server but the last. Node's 250 ms are too short for far servers.
+ */
 const addressTimeoutMs = 1_500;
 /** Longer than any caller's timeout: the abort signal comes first. */
 const proxyHandshakeTimeoutMs = 60_000;
@@ -105,7 +107,10 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Synchronous, for the last entry before an exit. What cannot be written is dropped. */
+/**
+ * Standard error, written synchronously, so that the last entry before an exit is not lost. An
+ * entry that cannot be written, as on a full disk, is dropped.
+ */
 export function standardError(): DestinationStream {
   let lines: ReturnType<typeof open> | undefined;
   function open() {
@@ -132,7 +137,10 @@ function after(delayMs: number, run: () => void): Cancel {
   return () => clearTimeout(timer);
 }
 
-/** node-cron's timer stops after the clock is set back, and replays matches after a leap. */
+/**
+ * A replacement of node-cron's timer. That one stops after the wall clock was set back, and replays
+ * all matches after it was set forward.
+ */
 function schedule(expression: string, run: () => void): Cancel {
   const next = nextMatch(expression);
   let cancel: Cancel;

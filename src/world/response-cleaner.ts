@@ -26,7 +26,9 @@ interface ResponseHead {
   readonly retryAfter: string | undefined;
 }
 
-/** A head, a body of known length, chunks, a body until the end, or ignored bytes. */
+/**
+ * What comes next: a head, a body of known length, chunks, a body until the end, or ignored bytes.
+ */
 type CleanerState = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailer' | 'raw' | 'over';
 
 export class ResponseCleaner {
@@ -43,7 +45,10 @@ export class ResponseCleaner {
     this.#isHead = request.startsWith('HEAD ');
   }
 
-  /** @returns bytes for the parser @throws Error with undici's code for a head that is too large */
+  /**
+   * @returns bytes for the parser
+   * @throws Error with undici's code for a head that is too large
+   */
   push(bytes: Buffer): Buffer {
     this.#pending = Buffer.concat([this.#pending, bytes]);
     const given: Buffer[] = [];

@@ -50,7 +50,10 @@ export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 export interface HttpTarget {
   readonly origin: string;
-  /** Only these are dialled. A literal address is not passed: the caller checks it. */
+  /**
+   * New connections dial only addresses that it returns. A literal address never passes through it,
+   * so the caller checks that.
+   */
   readonly resolver: Resolver;
   /** Timeout of DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number;

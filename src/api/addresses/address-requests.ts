@@ -248,7 +248,10 @@ function serveApart(
   return served;
 }
 
-/** What an earlier request with this key got. @throws PaygateError conflict if it differed */
+/**
+ * What an earlier request of the store with the same idempotency key got.
+ * @throws PaygateError conflict if that request was another one
+ */
 export function answeredBefore(
   { idempotency, addresses, orderView }: Records,
   now: number,

@@ -31,7 +31,10 @@ interface Work {
   readonly run: () => Reading;
 }
 
-/** Splits at white space, `+`, `%20` and commas outside of descriptors. @throws PaygateError */
+/**
+ * Splits at white space, `+`, `%20` and commas, except between the keys of a descriptor.
+ * @throws PaygateError invalid
+ */
 export function splitTargets(text: string): string[] {
   const targets = [''];
   let depth = 0;
@@ -62,7 +65,11 @@ export function createTargets(options: ApiOptions) {
   }
 
   return {
-    /** In the given order. @throws PaygateError unavailable, forbidden for other stores */
+    /**
+     * Reads each target, in the given order.
+     * @throws PaygateError unavailable when it takes too long, forbidden for targets of other
+     * stores
+     */
     async read(
       named: readonly string[],
       key: Key,

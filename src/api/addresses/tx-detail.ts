@@ -91,7 +91,10 @@ export const txDetail = (options: ApiOptions): Operation =>
     },
   });
 
-/** The bytes stay for two weeks. Then a repeated request would not help. */
+/**
+ * The database stores the bytes for two weeks. After that, servers may have neither the transaction
+ * nor those it spent, so that a repeated request would not help.
+ */
 const forgotten = (): PaygateError =>
   new PaygateError('not_found', 'This transaction is gone: its details are unknown');
 

@@ -72,7 +72,10 @@ function orderIn({ address, order }: Issued): OrderRow {
   return order;
 }
 
-/** In hundredths. @throws PaygateError unavailable without a fresh price; invalid without any */
+/**
+ * The price of one bitcoin now, in hundredths of the currency.
+ * @throws PaygateError unavailable without a price of the last minute; invalid without any
+ */
 export async function rateFor(
   { prices }: Pick<NewOrderOptions, 'prices'>,
   currency: string,

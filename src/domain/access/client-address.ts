@@ -26,7 +26,10 @@ export function parseProxyNetwork(text: string): Proxies[number] {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/** @param forwardedFor each proxy appends the address that connected to it */
+/**
+ * @param socketAddress the other end of the connection
+ * @param forwardedFor the header; each proxy appends the address that connected to it
+ */
 export function clientAddress(
   socketAddress: string,
   forwardedFor: string | undefined,
@@ -49,7 +52,10 @@ const withoutPort = (hop: string): string =>
 /** The network prefix of one home or server: a /64 of IPv6, or an IPv4 address. */
 export const networkPrefix64 = (address: string): string => networkPrefix(address, 64);
 
-/** Up to a /48 of IPv6 (RFC 6177), for limits that 65,536 prefixes of /64 must not evade. */
+/**
+ * The network prefix of one subscriber: up to a /48 of IPv6 (RFC 6177), or an IPv4 address. It
+ * serves for limits that a client must not evade with 65,536 prefixes of /64.
+ */
 export const networkPrefix48 = (address: string): string => networkPrefix(address, 48);
 
 /** @param bits length of an IPv6 prefix, a multiple of 16; an IPv4 address is its own prefix */

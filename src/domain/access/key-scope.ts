@@ -2,11 +2,17 @@
 
 import { PaygateError } from '../../lib/errors.ts';
 
-/** `address-only`: new addresses, orders and quotes alone. `read`: no new address. */
+/**
+ * `payments`: everything. `address-only`: new addresses, orders and quotes alone. `read`: GET and
+ * HEAD, no new address.
+ */
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-/** PrestaShop expects another list, and methods as BTCPay Server 1 had them (docs/plugins.md). */
+/**
+ * The plugins that a key suits below `/api/v1`. PrestaShop expects one more permission, and the
+ * payment methods as BTCPay Server 1 had them (docs/plugins.md).
+ */
 export const keyPlugins = ['standard', 'prestashop'] as const;
 export type KeyPlugin = (typeof keyPlugins)[number];
 

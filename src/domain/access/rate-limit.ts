@@ -36,7 +36,11 @@ export function parseRate(text: string): Rate | undefined {
   );
 }
 
-/** All tokens or none. @param bucket undefined for the first request @param now monotonic */
+/**
+ * Takes `count` tokens, or none.
+ * @param bucket undefined for the first request
+ * @param now monotonic milliseconds
+ */
 export function takeToken(
   rate: Rate,
   bucket: Bucket | undefined,

@@ -25,7 +25,11 @@ export function totpCode(secret: string, step: number, length = digits): string 
 
 export const totpStep = (now: number): number => Math.floor(now / stepMs);
 
-/** The step of a right code. @param after only later steps than the last accepted one match */
+/**
+ * The time step of a code; undefined for a wrong code.
+ * @param now epoch milliseconds
+ * @param after the step of the last accepted code; only later steps match
+ */
 export function matchingStep(
   secret: string,
   code: string,

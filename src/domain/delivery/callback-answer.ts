@@ -52,11 +52,17 @@ const maxNoticeLength = 4_000;
 
 const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** Easy Digital Downloads answers a page of the shop, as does a shop without the plugin. */
+/**
+ * Whether the plugin of a Callback URL answers a good callback with a page of the shop. The one of
+ * Easy Digital Downloads does. A shop without the plugin answers the same page.
+ */
 export const answersWithPage = (callbackUrl: string): boolean =>
   /\?(?:[^#]*&)?edd-listener=blockonomics(?:[&#]|$)/i.test(callbackUrl);
 
-/** @param secrets not to be shown @param isPageGood a page without a refusal is no doubt */
+/**
+ * @param secrets texts that the answer may echo and that must not be shown
+ * @param isPageGood whether a page that refuses nothing is no doubt
+ */
 export function judgeAnswer(
   body: Uint8Array,
   secrets: () => readonly string[],

@@ -40,7 +40,10 @@ export interface TargetRules {
   readonly ownAddresses: readonly string[];
 }
 
-/** Private targets may use plain HTTP, public ones only if the store allows it. */
+/**
+ * Private targets may use plain HTTP, public ones only if the store allows it.
+ * @param url scheme, host and port of the callback URL
+ */
 export const targetRulesOf = (
   url: URL,
   { allowPrivateCallback, allowHttpCallback }: CallbackFlags,

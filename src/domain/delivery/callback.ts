@@ -50,7 +50,10 @@ export interface EventFacts {
   readonly cycle: number;
 }
 
-/** Stays the same after a restart, a restore, and on another machine (docs/decisions/004). */
+/**
+ * The id of an event. It stays the same after a restart, a restore, and on another machine. See
+ * docs/decisions/004.
+ */
 export function eventId({ address, txid, status, cycle }: EventFacts): string {
   const digest = sha256(utf8ToBytes(`${address} ${txid} ${status} ${cycle}`));
   return `msg_${base58.encode(digest.subarray(0, eventIdBytes))}`;
@@ -209,7 +212,10 @@ function hostRefusal(
   return httpRefusal(hostname);
 }
 
-/** Without user, query, fragment, and path segments that do not read like words. */
+/**
+ * A URL for people to recognise, without its secrets: no user, query or fragment, and only path
+ * segments that read like words.
+ */
 export function redactUrl(url: string): string {
   const match = /^((?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*)?([^?#]*)(\?)?/is.exec(url);
   const [, origin = '', path = '', query = ''] = match ?? [];

@@ -45,7 +45,10 @@ export const listenOf = (
   isGiven: boolean,
 ): ListenAddress => (domain !== undefined && !isGiven ? httpsOnAllAddresses : listen);
 
-/** @throws PaygateError invalid, naming the flag or variable and what is wrong */
+/**
+ * @param flag the value of `--listen`
+ * @throws PaygateError invalid, naming the flag or variable and what is wrong
+ */
 export function readListening(
   flag: string | undefined,
   env: Record<string, string | undefined>,

@@ -3,7 +3,10 @@
 
 import { hourMs, minuteMs, secondMs } from '../../lib/time-units.ts';
 
-/** The waits after the first, second, … failure; then the callback is exhausted. */
+/**
+ * The waits after the first, second, … failed attempt. After the last one the callback is
+ * exhausted.
+ */
 export const retryScheduleMs: readonly number[] = [
   4 * secondMs,
   8 * secondMs,
@@ -27,7 +30,12 @@ export const unsureWaitMs = 24 * hourMs;
 /** The waits before a callback with a doubtful 200 is sent again, each from the answer before. */
 export const confirmScheduleMs: readonly number[] = [5 * minuteMs, 60 * minuteMs];
 
-/** Epoch ms; undefined after the last time. @param answers doubtful ones so far */
+/**
+ * When a callback with a doubtful 200 is sent again, epoch milliseconds; undefined after the last
+ * time.
+ * @param answers the number of doubtful answers so far
+ * @param now epoch milliseconds
+ */
 export function nextConfirmation(answers: number, now: number): number | undefined {
   const wait = confirmScheduleMs[answers - 1];
   return wait === undefined ? undefined : now + wait;
@@ -78,7 +86,10 @@ export const isWaitExhausted = (dueForMs: number, downForMs: number): boolean =>
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Undefined if malformed. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
+/**
+ * The seconds from now in a `Retry-After` header, at least 0; undefined for a malformed header.
+ * https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+ */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text);
@@ -162,7 +173,10 @@ export function outcomeOf(
 
 const phasesBeforeRequest: ReadonlySet<AttemptPhase> = new Set(['resolve', 'connect', 'tls']);
 
-/** For every callback. An untrusted certificate is not: another store may trust it. */
+/**
+ * Whether the host is unreachable for every callback. An untrusted certificate is not, because
+ * another store may trust it.
+ */
 export const isUnreachable = (outcome: AttemptOutcome, phase: AttemptPhase): boolean =>
   outcome === 'dns' ||
   outcome === 'connect' ||

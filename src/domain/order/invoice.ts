@@ -50,7 +50,10 @@ export interface InvoiceReader {
 export const requestOf = ({ invoice }: Pick<InvoiceOrder, 'invoice'>): InvoiceRequest =>
   invoice === null ? {} : (JSON.parse(invoice) as InvoiceRequest);
 
-/** One paid once is never `New` again; only a settled one is `PaidLate`, read as "paid". */
+/**
+ * Clients read `Invalid` as "not paid after all", and `PaidLate` as "paid" whatever the status is.
+ * So an order that was paid once is never `New` again, and only a settled one is `PaidLate`.
+ */
 export function invoiceStateOf(
   { acceptedAt, firstPaidAt }: Pick<InvoiceOrder, 'acceptedAt' | 'firstPaidAt'>,
   { status, receivedSat, excessSat, isLate }: Standing,

@@ -86,7 +86,10 @@ export function parseLinkInput(body: LinkBody): LinkInput {
   return input;
 }
 
-/** A missing field stays as it is; null is the default. @throws as for a new link */
+/**
+ * Reads the body that changes a link. A missing field stays as it is; null is the default.
+ * @throws PaygateError invalid, as for a new link
+ */
 export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   return parseLinkInput({ ...linkBodyOf(before), ...Object.fromEntries(given) });

@@ -23,7 +23,10 @@ export function idOf(prefix: IdPrefix, bytes: Uint8Array): string {
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[a-z]{3}_[1-9A-HJ-NP-Za-km-z]{22}$/.test(text);
 
-/** The id of an event. @param facts what the event is about; other facts have another id */
+/**
+ * The id of an event.
+ * @param facts what the event is about; other facts have another id
+ */
 export const eventIdFor = (facts: readonly (string | number)[]): string => idFor('evt', facts);
 
 export const notificationIdFor = (facts: readonly (string | number)[]): string =>

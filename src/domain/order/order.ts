@@ -52,7 +52,10 @@ export interface PaymentStanding<P extends OrderPayment = OrderPayment> {
   readonly payment: P;
   /** What was seen at one time; the sum is the payment's value. */
   readonly parts: readonly CountedPart[];
-  /** The mean rate of what counts, in hundredths, rounded down; null without any rate. */
+  /**
+   * The mean rate of what counts, in hundredths, rounded down. Null if nothing of it has a rate,
+   * and for a price in satoshis.
+   */
   readonly rateCents: number | null;
   /** Some of it is late. */
   readonly isLate: boolean;
@@ -105,7 +108,10 @@ interface Bar {
 
 const basisPoints = 10_000;
 
-/** @param quotes at least one for a currency @param payments also those that are gone */
+/**
+ * @param quotes in the order in which they were made; at least one for a price in a currency
+ * @param payments all that its address ever received, with those that are gone
+ */
 export function standing<P extends OrderPayment>(
   order: OrderFacts,
   quotes: readonly Quote[],
@@ -302,7 +308,10 @@ function fingerprintOf(
   return bytesToHex(sha256(utf8ToBytes([isLate ? 'late' : 'on time', ...txids].join(' '))));
 }
 
-/** Null for a new order. Events with the same value differ in nothing that a shop acts on. */
+/**
+ * What an event shows of an order: a hash of its status, sums and payments. Null for an order as it
+ * was made. Two events with the same value differ in nothing that a shop acts on.
+ */
 export function orderStateOf(
   { acceptedAt }: Pick<OrderFacts, 'acceptedAt'>,
   { status, isLate, receivedSat, confirmedSat, excessSat, payments }: Standing,
@@ -332,7 +341,11 @@ export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventT
   return after.status === 'open' ? 'order.updated' : `order.${after.status}`;
 }
 
-/** Other facts have another id, also in a restored copy. @param version after the event */
+/**
+ * The id of an order's event. Other facts have another id, also in a restored copy, so that no
+ * receiver mistakes one event for another.
+ * @param version of the order after the event
+ */
 export const orderEventId = (
   orderId: string,
   version: number,
@@ -344,7 +357,11 @@ export const orderEventId = (
   return eventIdFor([orderId, version, ...change, receivedSat, confirmedSat]);
 };
 
-/** @returns undefined if it is canceled already @throws PaygateError conflict if paid */
+/**
+ * Cancels an order.
+ * @returns what changes; undefined if it is canceled already
+ * @throws PaygateError conflict if enough was paid
+ */
 export function cancel(
   { acceptedAt }: OrderFacts,
   { status }: Pick<Standing, 'status'>,

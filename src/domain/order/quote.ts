@@ -34,7 +34,10 @@ export const minOrderSat = 546;
 export const amountSatAt = ({ minor, currency }: FiatPrice, rateCents: number): bigint =>
   ceilDivide(satCentsOf(minor, currency), BigInt(rateCents));
 
-/** @param rateCents the price of one bitcoin; null for a price in satoshis */
+/**
+ * The satoshis of any price.
+ * @param rateCents the price of one bitcoin; null for a price in satoshis
+ */
 export function satoshisOf(price: FiatPrice | SatPrice, rateCents: number | null): number {
   if (price.kind === 'sat') return price.amountSat;
   if (rateCents === null) throw new Error('a price in a currency needs a rate');

@@ -30,7 +30,10 @@ type Sums = Pick<Standing, 'status' | 'confirmedSat' | 'confirmedExcessSat'>;
 const sumOf = (refunds: readonly RefundAmount[]): number =>
   sumSat(refunds.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat]));
 
-/** @param refunds with those that are not sent yet @returns undefined if none is offered */
+/**
+ * @param refunds of the order so far, with those that are not sent yet
+ * @returns undefined if the order offers no refund
+ */
 export function refundableOf(
   { status, confirmedSat, confirmedExcessSat }: Sums,
   refunds: readonly RefundAmount[],
@@ -57,7 +60,11 @@ export function leftFor(
   return left && isTakenSince ? { excessSat: left.excessSat, allSat: left.excessSat } : left;
 }
 
-/** A reorganisation may have taken it, or it pays the order. @param left for this refund */
+/**
+ * Whether the money of a prepared refund is still there to be refunded. A reorganisation may have
+ * taken it back, or it pays the order since.
+ * @param left for this refund
+ */
 export function isStillCovered(
   left: Refundable | undefined,
   { choice, amountSat, feeSat }: RefundAmount & { readonly choice: RefundChoice },
@@ -66,7 +73,10 @@ export function isStillCovered(
   return amountSat + feeSat <= (choice === 'excess' ? left.excessSat : left.allSat);
 }
 
-/** @param rateCents null for a choice that needs none @throws PaygateError if nothing is left */
+/**
+ * @param rateCents the price of one bitcoin now; null for a choice that needs none
+ * @throws PaygateError invalid if nothing is left that can be sent
+ */
 export function refundAmountOf(
   { excessSat, allSat }: Refundable,
   choice: RefundChoice,

@@ -55,7 +55,10 @@ export const typedText = (
     ? String(minor)
     : formatMoney(BigInt(minor), currency).replace('.', decimalSeparator);
 
-/** Keeps what the API refuses as well. @throws PaygateError invalid with two meanings */
+/**
+ * The amount as the API reads it. A problem that the API finds as well stays in it.
+ * @throws PaygateError invalid for an amount with two meanings
+ */
 export function asOfApi(entered: string, currency: string | null): string {
   const { minor, meanings } = readTypedAmount(entered, typedDigitsOf(currency), '.');
   if (meanings !== undefined) {

@@ -15,7 +15,11 @@ export interface KnownVersions {
   readonly marked: number;
 }
 
-/** The Unix time, or more if the clock is not ahead of what is known. @param now epoch ms */
+/**
+ * The Unix time, because an order has fewer events than seconds; more if the clock is not ahead of
+ * what is known.
+ * @param now epoch milliseconds
+ */
 export function raisedVersion({ highest, marked }: KnownVersions, now: number): number {
   const known = Math.max(highest, marked);
   const byTime = unixSeconds(now);

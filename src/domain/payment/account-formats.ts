@@ -216,7 +216,10 @@ export interface AccountTally {
   leftOut: number;
 }
 
-/** The text of a file, page by page. @param tally counts the payments while the file is read */
+/**
+ * The text of a file, page by page.
+ * @param tally counts the payments while the file is read
+ */
 export async function* accountCsv(
   pages: AsyncIterable<readonly AccountRow[]>,
   format: AccountFormat,
@@ -262,7 +265,10 @@ export function fileCurrency(
   );
 }
 
-/** By the alphabet. @param storeId of the only store that counts; null or undefined for all */
+/**
+ * The currencies of stores, in the order of the alphabet.
+ * @param storeId of the only store that counts; null or undefined for all
+ */
 export const currenciesOf = (
   stores: readonly { readonly id: number; readonly currency: string | null }[],
   storeId: number | null | undefined,

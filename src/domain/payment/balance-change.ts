@@ -12,7 +12,9 @@ export interface BalanceChange {
   readonly deltaSat: number;
 }
 
-/** A transaction seen from one script: its outputs to it, and every output that it spends. */
+/**
+ * A transaction seen from one script: its outputs to the script, and every output that it spends.
+ */
 export interface ScriptTransaction {
   readonly txid: Txid;
   readonly height: number | null;
@@ -29,7 +31,10 @@ export interface Balance {
 /** From this many confirmations a change is confirmed. */
 const minConfirmations = 2;
 
-/** @param parts the whole history, which includes every output it spends */
+/**
+ * The changes of a script.
+ * @param parts its whole history, which includes every output it spends
+ */
 export function balanceChangesOf(parts: readonly ScriptTransaction[]): BalanceChange[] {
   const outpoint = (txid: Txid, vout: number): string => `${txid}:${vout}`;
   const values = new Map<string, number>();

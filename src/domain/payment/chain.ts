@@ -55,7 +55,10 @@ export const maxReorganisationBlocks = 144;
 /** A header must be later than the median time of this many headers before it (BIP113). */
 export const medianTimeBlocks = 11;
 
-/** The lowest header that verification of a next block needs: of the period or the median. */
+/**
+ * The lowest header that verification of a next block needs. It is the first of the difficulty
+ * period or of the median time past.
+ */
 export const minAncestorHeight = (height: number): number =>
   Math.max(0, Math.min(height - (height % retargetPeriod), height - medianTimeBlocks + 1));
 

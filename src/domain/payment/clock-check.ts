@@ -38,7 +38,10 @@ export interface KnownTimes {
   readonly maxAgeMs?: number | undefined;
 }
 
-/** @param now epoch milliseconds @returns why the clock is wrong; undefined if nothing shows it */
+/**
+ * @param now epoch milliseconds
+ * @returns why the clock is wrong; undefined if nothing shows it
+ */
 export function clockError(
   now: number,
   { releasedAt = 0, newestBlockTime = 0, maxAgeMs = Number.POSITIVE_INFINITY }: KnownTimes,

@@ -27,7 +27,10 @@ export const requiredConfirmationsFor = (
     ...bands.filter(({ aboveSat }) => valueSat > aboveSat).map((band) => band.confirmations),
   );
 
-/** By the order's amount if larger, so that an order in parts requires as many as one payment. */
+/**
+ * The confirmations that a payment to an order requires. The order's amount counts where it is
+ * larger, so that an order in several parts requires as many as one payment.
+ */
 export const requiredConfirmationsInOrder = (
   policy: ConfirmationPolicy,
   valueSat: number,
@@ -47,7 +50,9 @@ export function parseBand(text: string): Band {
   return band;
 }
 
-/** @throws PaygateError invalid for a band that requires no more than the store does */
+/**
+ * @throws PaygateError invalid for a band that requires no more confirmations than the store does
+ */
 export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void {
   const redundant = bands.find((band) => band.confirmations <= confirmations);
   if (redundant === undefined) return;

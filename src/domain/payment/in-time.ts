@@ -20,7 +20,10 @@ interface RatedWindow extends Window {
 
 export interface SeenFacts {
   readonly firstSeenAt: number;
-  /** The last look before an interruption, if the first look after that found it; else null. */
+  /**
+   * The last look before an interruption of the watcher, if the first look after that found the
+   * payment. Null for any other payment.
+   */
   readonly interruptedAt: number | null;
   /** The time of the block in which it was first seen; null if it was first seen unconfirmed. */
   readonly firstBlockAt: number | null;
@@ -62,7 +65,10 @@ export const graceMs = 2 * minuteMs;
 /** How long a payment at a promised rate may be in no block. See docs/decisions/047. */
 export const maxUnminedMs = dayMs;
 
-/** A clock that is further ahead has an alarm; what it promised has not begun. */
+/**
+ * A clock that is further ahead has an alarm (clock-check.ts). Once it is right, what it promised
+ * has not begun.
+ */
 export const maxAheadMs = 3 * hourMs;
 
 /** Satoshis of a payment, with the payment whose time they have. */
@@ -97,7 +103,10 @@ export function partsOf<P extends SeenPayment>(
   );
 }
 
-/** Its own last, the earliest first. What is gone has its own alone: one chain a payment. */
+/**
+ * Its own satoshis last, those of what it replaced first, the earliest of these first. What is gone
+ * has its own alone, so that each payment is in one chain.
+ */
 function sharesOf<P extends SeenPayment>(
   payment: P,
   replaced: ReadonlyMap<string | null, readonly P[]>,

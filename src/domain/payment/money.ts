@@ -14,7 +14,10 @@ const minorDigits: ReadonlyMap<string, number> = new Map([
   ...thousandths.split(' ').map((code) => [code, 3] as const),
 ]);
 
-/** Decimals in ISO 4217. Units without any (XDR, XSU) have two, because prices have two. */
+/**
+ * Decimals of an amount in ISO 4217. Units for which ISO 4217 has none (XDR, XSU) have two, because
+ * prices have two.
+ */
 export const minorDigitsOf = (currency: string): number => minorDigits.get(currency) ?? 2;
 
 /** An amount is below 10^15 minor units, which a double and SQLite store exactly. */
@@ -50,7 +53,10 @@ export const formatMoney = (minor: bigint, currency: string): string =>
 /** Decimals of a price: all currencies have prices in hundredths. */
 const priceDigits = 2;
 
-/** In hundredths, from text such as `50000.00`. @throws PaygateError invalid */
+/**
+ * The price of one bitcoin in hundredths of a currency, from text such as `50000.00`.
+ * @throws PaygateError invalid
+ */
 export function parsePrice(text: string): number {
   const decimal = parseDecimal(text);
   const { units, digits } = decimal ?? { units: 0n, digits: 0 };
@@ -74,7 +80,10 @@ export const exactBitcoin = (valueSat: number | bigint): string =>
 export const shortBitcoin = (valueSat: number): string =>
   exactBitcoin(valueSat).replace(/\.?0+$/, '');
 
-/** In units of satoshis times `priceCents`, 10^-10 of the currency: always a whole number. */
+/**
+ * An amount in satoshi-cents, which is the unit of satoshis times `priceCents`. It is 10^-10 of the
+ * currency, so every amount is a whole number of it.
+ */
 export const satCentsOf = (minor: bigint, currency: string): bigint =>
   (minor * BigInt(satPerBitcoin) * 10n ** BigInt(priceDigits)) /
   10n ** BigInt(minorDigitsOf(currency));
@@ -82,7 +91,10 @@ export const satCentsOf = (minor: bigint, currency: string): bigint =>
 export const ceilDivide = (dividend: bigint, divisor: bigint): bigint =>
   (dividend + divisor - 1n) / divisor;
 
-/** At most all bitcoins, exact below: a server can invent payments with a larger sum. */
+/**
+ * A sum of satoshis, at most all bitcoins: a server can invent unconfirmed payments whose sum no
+ * number holds exactly. Below that limit it is exact.
+ */
 export function boundedSat(sum: bigint): number {
   const number = Number(sum);
   return Math.max(-maxMoneySat, Math.min(number, maxMoneySat));

@@ -41,7 +41,10 @@ export type PaymentFact =
   | { readonly kind: 'mempool'; readonly isBlockGone: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
-  /** Two servers agreed for some time, or its inputs are spent. Absence alone is no fact. */
+  /**
+   * Two servers, or two connections, agree that it is in no mempool and in no block. They have
+   * agreed for some time, or another transaction spent its inputs. Absence alone is no fact.
+   */
   | { readonly kind: 'gone' };
 
 export interface PaymentRules {
@@ -61,7 +64,10 @@ export interface PaymentDecision {
   readonly callback?: CallbackStatus;
 }
 
-/** Undefined if nothing changes. @param current undefined for a new transaction */
+/**
+ * The decision on a payment for one fact; undefined if nothing changes.
+ * @param current undefined for a transaction seen for the first time
+ */
 export function decide(
   current: Payment | undefined,
   fact: PaymentFact,

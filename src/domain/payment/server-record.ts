@@ -1,6 +1,8 @@
 // What paygate stores about an Electrum server, and texts about servers.
 
-/** A certificate that validated once must always validate; any other one is pinned. */
+/**
+ * TLS identity. A certificate that validated once must always validate; any other one is pinned.
+ */
 export type TlsIdentity =
   | { readonly kind: 'valid' }
   | { readonly kind: 'pinned'; readonly sha256: string };

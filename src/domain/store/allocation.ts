@@ -6,7 +6,10 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/** 16 hex digits of a hash: another wallet may have its row's number in a restored database. */
+/**
+ * A wallet's name in the high-water mark: 16 hex digits of a hash of its normalised descriptor.
+ * The number of its row does not do: in a restored database another wallet may have that number.
+ */
 export const markName = (descriptor: string): string =>
   bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
 
@@ -58,7 +61,10 @@ export interface MarkReading {
 }
 
 export type Resumption = Outcome & {
-  /** Known to the mark file alone, added after the backup. Added again, one goes on at `to`. */
+  /**
+   * Wallets that the mark file names and this database does not know, because they were added
+   * after the backup. A wallet that is added again goes on at `to`.
+   */
   readonly lost: readonly Raise[];
 };
 
@@ -70,7 +76,10 @@ type Outcome =
       readonly kind: 'copy';
       readonly reason: string;
       readonly skips: readonly Skip[];
-      /** Unknown how far the original went: each wallet is scanned (docs/decisions/024). */
+      /**
+       * How far the original went is unknown: each wallet is scanned before its next address. See
+       * docs/decisions/024.
+       */
       readonly mustScan: boolean;
     };
 
@@ -98,7 +107,9 @@ export const scanGap = 20;
 
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
-/** At most without a reserve, so that not every address costs a commit of its own. */
+/**
+ * And at most without a reserve, so that not every address costs a commit of its own ahead of it.
+ */
 export const maxAhead = 2 * lookahead;
 /** How many addresses are derived and watched ahead for a rush, in all wallets together. */
 export const maxLookahead = 1_000;
@@ -196,7 +207,10 @@ function lostFrom(counters: readonly Counter[], raises: readonly Raise[]): Raise
   return unknown.filter(({ wallet }) => !givenBack.has(wallet));
 }
 
-/** @param known raises that stay recorded, also of wallets that the file does not know */
+/**
+ * What the mark file records of a file that goes on from here.
+ * @param known raises that stay recorded, also of wallets that the file does not know
+ */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
   const own = counters.flatMap(({ wallet, nextIndex, used }): Raise[] => {
@@ -240,7 +254,10 @@ const limitStep = 20;
  */
 export const unpaidLimitOf = (limit: number): number => Math.max(1, limit - warnAhead);
 
-/** Undefined while enough. Wallets show no money beyond so many unpaid addresses in a row. */
+/**
+ * The gap limit to set in the merchant's own wallet; undefined while its present one is enough. A
+ * wallet stops at so many unpaid addresses in a row, and does not show money beyond them.
+ */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
   if (unpaid < unpaidLimitOf(limit) && widest <= limit) return undefined;
   // Enough for as many more.

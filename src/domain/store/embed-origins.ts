@@ -8,7 +8,10 @@ import { isHttpAllowed } from '../order/order-input.ts';
 
 const maxOrigins = 20;
 
-/** Each once, in their usual form; empty for none. @throws PaygateError invalid */
+/**
+ * Origins separated by white space, each once, in their usual form; empty for none.
+ * @throws PaygateError invalid
+ */
 export function parseEmbedOrigins(text: string): string {
   const origins = text.split(/\s+/).filter(Boolean).map(parseOrigin);
   if (origins.length > maxOrigins) throwInvalid(`at most ${maxOrigins} origins are allowed`);
@@ -25,7 +28,11 @@ function parseOrigin(text: string): string {
   throwInvalid('an origin such as https://shop.example is expected, without a path');
 }
 
-/** Plain http is for this machine, and as for callbacks. @throws PaygateError invalid */
+/**
+ * Plain http is for this machine, and as for callbacks.
+ * @param origins as `parseEmbedOrigins` returns them
+ * @throws PaygateError invalid
+ */
 export function checkEmbedOrigins(origins: string, flags: CallbackFlags): void {
   for (const origin of origins.split(' ').filter(Boolean)) {
     const { protocol, hostname } = new URL(origin);

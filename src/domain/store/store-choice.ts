@@ -76,7 +76,10 @@ export const matchesCallback = (
   wish: string,
 ): boolean => encodeBars(callbackUrl).includes(encodeBars(wish));
 
-/** Hidden text must be named in whole parts: pieces would reveal it letter by letter. */
+/**
+ * `matchesCallback` for a key that must not learn secrets. Hidden text must be named in whole
+ * parts, because matching pieces would reveal a secret letter by letter.
+ */
 const matchesVisibleCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,
@@ -160,7 +163,9 @@ function noCallbackError(
 
 const maxShownStores = 10;
 
-/** With the hosts of their Callback URLs, which are no secret and work as `match_callback`. */
+/**
+ * Stores with the hosts of their Callback URLs, which work as a `match_callback` and are no secret.
+ */
 const formatStores = (stores: readonly StoreReference[]): string =>
   stores
     .map(({ id, name, callbackUrl }) => {

@@ -243,7 +243,9 @@ export const storeSettings = {
 
 export const storeSettingNames = Object.keys(storeSettings) as (keyof StoreSettings)[];
 
-/** For a new store; its name and Callback URL are always chosen. */
+/**
+ * What a new store has where nothing else is chosen; its name and Callback URL are always chosen.
+ */
 export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> = {
   requiredConfirmations: defaultConfirmations,
   confirmationBands: '[]',

@@ -47,7 +47,10 @@ export const formatCount = (count: number, noun: string, plural = `${noun}s`): s
 export const verbOf = (count: number, singular: string, plural: string): string =>
   count === 1 ? singular : plural;
 
-/** In one row, without control and format characters. @param maxLength in characters */
+/**
+ * Untrusted text in one row, without control and format characters, safe for a terminal.
+ * @param maxLength in characters; unlimited by default
+ */
 export function plainText(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   // Truncated first, because the text can be very long.
   const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');

@@ -46,7 +46,10 @@ export function trimUrl(text: string): string {
   return characters.slice(start, end).join('');
 }
 
-/** As it is saved. OpenCart 4 has a bare `|` in its own, which a URL must encode (RFC 3986). */
+/**
+ * A Callback URL as it is saved. OpenCart 4 has a bare `|` in its own, which a URL must encode
+ * (RFC 3986, 2).
+ */
 export const parseCallbackUrl = (text: string): string => encodeBars(trimUrl(text));
 
 /** With each `|` as `%7C`, so that both forms of a URL are equal. */

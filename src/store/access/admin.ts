@@ -44,7 +44,11 @@ export function createAdmin(orm: Orm) {
       orm.delete(sessions).run();
       orm.delete(adminLinks).run();
     },
-    /** Also deletes the recovery codes. @param secret null: off @param step of its first code */
+    /**
+     * Also deletes the recovery codes.
+     * @param secret null turns the authenticator app off
+     * @param step the time step of the code that proved the secret
+     */
     setTotp(tx: Tx, secret: string | null, step = 0): void {
       orm.update(admin).set({ totpSecret: secret, totpStep: step }).run();
       recovery.setRecoveryCodes(tx, []);
@@ -105,7 +109,10 @@ function sessionsOf(orm: Orm) {
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();
     },
-    /** The password was typed again; false if the session has ended meanwhile. */
+    /**
+     * The password was typed again; false where the session has ended meanwhile, and its number may
+     * be another's.
+     */
     confirm: (_tx: Tx, now: number, { hash }: Pick<Session, 'hash'>): boolean =>
       orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.hash, hash)).run().changes >
       0,

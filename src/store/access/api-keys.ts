@@ -49,7 +49,10 @@ export function createKeys(orm: Orm) {
         .get();
       return row?.secret ?? undefined;
     },
-    /** Older ones end after the overlap, their "Connect a plugin" at once. */
+    /**
+     * Makes a merchant key from 32 random bytes; older ones end after the overlap, their "Connect a
+     * plugin" at once.
+     */
     rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
       const text = formatApiKey(secret);
       orm.update(apiKeys).set({ pluginUntil: null }).where(isMerchantKey).run();
@@ -82,7 +85,10 @@ export function createKeys(orm: Orm) {
       }
       orm.update(apiKeys).set({ expiresAt: atOnce }).where(eq(apiKeys.id, id)).run();
     },
-    /** Opens "Connect a plugin" for one key alone; until now or before shuts it for all. */
+    /**
+     * Opens "Connect a plugin" for one key, and shuts it for every other one; until now or before
+     * shuts it for that, too.
+     */
     allowPlugin(_tx: Tx, now: number, id: number, until: number): void {
       const { scope } = alive(id, now);
       if (scope !== 'payments') {

@@ -129,14 +129,20 @@ function keepDay(folder: string, now: number, clock: AgeJudge): void {
   syncPath(folder);
 }
 
-/** A day after today comes of a wrong clock, and goes once there is a week of others. */
+/**
+ * All but the newest. A day after today means that the clock was ahead then, or is behind now. Such
+ * days go once there is a week of others, because the others are the latest in any case.
+ */
 function superseded(days: readonly string[], today: string): string[] {
   const past = days.filter((name) => name <= today).sort();
   const ahead = past.length < dailyCopies ? [] : days.filter((name) => name > today);
   return [...past.slice(0, -dailyCopies), ...ahead];
 }
 
-/** `latest.db` is only ever replaced: a second name costs nothing (docs/decisions/023). */
+/**
+ * `latest.db` is never written to again, only replaced: a second name costs nothing. See
+ * docs/decisions/023.
+ */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);

@@ -7,7 +7,10 @@ import { quoteForShell } from '../../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from '../file/backup.ts';
 
-/** No other process has it open. @throws if it cannot be checked, or the signal aborts */
+/**
+ * The faults of a copy that no other process has open.
+ * @throws if the copy cannot be checked, or the signal aborts
+ */
 export type CopyCheck = (path: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface DailyCheckOptions {
@@ -66,7 +69,10 @@ export class DailyCheck {
     return !existsSync(join(this.#folder, day));
   }
 
-  /** Whether a fresh copy is whole. @throws Unchecked once it stands where others do */
+  /**
+   * Whether a fresh copy is whole: then it is the latest. @throws Unchecked once it stands where
+   * others do
+   */
   async pass(day: string): Promise<boolean> {
     const fresh = join(this.#folder, uncheckedName);
     const [fault] = await this.#look(fresh).catch((error) => {

@@ -53,7 +53,11 @@ export type Depth = 'integrity_check' | 'quick_check';
 
 const maxFaults = 20;
 
-/** @param depth quick: no index against its table @throws PaygateError if not ours, unreadable */
+/**
+ * @param depth quick: every page, but not whether each index agrees with its table, which reads all
+ * of the file.
+ * @throws PaygateError if it is no database of ours, or cannot be read
+ */
 export function checkFile(path: string, depth: Depth = 'integrity_check'): FileReport {
   refuseForeign(path);
   try {
@@ -120,7 +124,10 @@ function privateFolder(path: string): string {
   );
 }
 
-/** The WAL has the last commits. A journal undoes a commit that was cut off. */
+/**
+ * The WAL belongs to the file: the last commits are in it. So does a journal, which a restored file
+ * has until it is first opened. It undoes a commit that was cut off.
+ */
 const endsOf = (path: string) => ['', ...logEnds].filter((end) => existsSync(`${path}${end}`));
 
 export function copyWithLog(from: string, to: string): void {
@@ -173,7 +180,10 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
   };
 }
 
-/** What a check finds, or the damage that stops it. @throws what says nothing of the file */
+/**
+ * The faults that a check finds, or the damage that stops it.
+ * @throws errors that say nothing about the file, such as no memory
+ */
 function faultsIn(look: () => string[]): string[] {
   try {
     return look();

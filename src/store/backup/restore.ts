@@ -91,7 +91,10 @@ function fold(path: string): void {
   syncPath(path);
 }
 
-/** Raises all versions above those of the replaced file, and records that it is restored. */
+/**
+ * Raises the versions of all orders above those of the file that is replaced, and records that this
+ * one is restored.
+ */
 function raiseVersions(fresh: string, replaced: number): void {
   withSqlite(fresh, {}, (sqlite) => {
     const own = highestIn(sqlite);
@@ -190,7 +193,11 @@ export interface Moved extends Declared {
   readonly withoutMark?: boolean | undefined;
 }
 
-/** The operator says that the whole machine, with the mark file, was set back. */
+/**
+ * The operator says that the file was moved while it was stopped, and that nothing was issued
+ * since. The mark file becomes that of this file. @throws PaygateError conflict where the mark file
+ * is further, or cannot confirm it
+ */
 export function declareMoved(moved: Moved): void {
   withMark(moved, (mark) => {
     const known = mark.reading?.raises ?? [];

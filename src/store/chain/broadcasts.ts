@@ -28,7 +28,10 @@ export function createBroadcasts(orm: Orm) {
     /** What was not seen to since a time, the oldest first. */
     idle: (since: number, limit: number): Txid[] =>
       statements.idle.all({ since, limit }).map(({ txid }) => txid),
-    /** Forgets those with all payments dropped before a time; the others are idle anew. */
+    /**
+     * Forgets those of which every payment was dropped before a time; the others are idle anew from
+     * now on.
+     */
     forget(_tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void {
       for (const txid of txids) {
         statements.forget.run({ txid, droppedBefore });

@@ -56,7 +56,9 @@ export function createHeaders(orm: Orm, events: StoreEvents) {
     /** The hash alone, which is all that a proof is checked against. */
     bestHashAt,
     isOnBest,
-    /** Depth on our best chain, 1 for its end; undefined where it is not part of it. */
+    /**
+     * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.
+     */
     depthOnBest(block: Block): number | undefined {
       const tip = statements.tipPlace.get();
       if (tip === undefined) return undefined;
@@ -169,7 +171,10 @@ export function followedNetwork(file: ChainFile, given: Checkpoint | undefined):
   return stored === undefined ? network : { ...network, checkpoint: parseCheckpoint(stored) };
 }
 
-/** From the given checkpoint, or its own. @throws PaygateError invalid without a possible one */
+/**
+ * The network, verified from the given checkpoint, or else from its own.
+ * @throws PaygateError invalid without any, or if it cannot be a block of the network
+ */
 export function beginAt(network: Network, given: Checkpoint | undefined): Network {
   const checkpoint = given ?? network.checkpoint;
   if (checkpoint === undefined) {

@@ -84,7 +84,10 @@ export class LostSync extends PaygateError {
   }
 }
 
-/** The kernel may have dropped what it should have written; nothing can be taken back. */
+/**
+ * An fsync failed: the kernel may have dropped what it should have written, and nothing can be
+ * taken back.
+ */
 export function isLostSync(error: unknown): boolean {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   return (

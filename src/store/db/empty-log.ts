@@ -16,7 +16,10 @@ export function leaveEmptyLog(path: string, logPath: string): void {
   }
 }
 
-/** @returns what leaves an empty log where one stood, after the file was read */
+/**
+ * @returns what leaves one where a log stood before: for who opens a file to look at it, and closes
+ * it
+ */
 export function logAsFound(given: string): () => void {
   const path = truePath(given);
   const logPath = `${path}-wal`;

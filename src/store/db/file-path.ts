@@ -29,7 +29,10 @@ export const isLog = (path: string): boolean => (found(path, statSync)?.size ?? 
 /** Mounts of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
 
-/** @throws PaygateError unavailable for a dangling link, no file, or no permission */
+/**
+ * @throws PaygateError unavailable for a link to nothing, for what is no file, and where this user
+ * may not look
+ */
 export function truePath(path: string): string {
   const stat = found(path, lstatSync);
   if (!stat?.isSymbolicLink()) {

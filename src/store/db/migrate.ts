@@ -39,7 +39,10 @@ export const isBehind = (sqlite: Sqlite): boolean => userVersion(sqlite) < migra
 export const userVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('user_version', { simple: true }) as number;
 
-/** The same of a file that is not open, also of a newer paygate, and where only the log says so. */
+/**
+ * The same of a file that is not open, also of a newer paygate, and also where only the log says
+ * so.
+ */
 export function migrationsIn(path: string): number {
   const leaveLog = logAsFound(path);
   try {

@@ -12,12 +12,17 @@ import { PaygateError, reasonOf } from '../../lib/errors.ts';
 /** What scripts/executable/make.mjs calls it. */
 const assetName = 'better_sqlite3.node';
 const memory = '/dev/shm';
-/** Node has no name for it. It includes the flag of folders, which differs by processor. */
+/**
+ * Node has no name for it. The flag of folders, which differs between processors, is a part of it.
+ */
 const withoutName = 0o20_000_000 | constants.O_DIRECTORY;
 
 let loaded: object | undefined;
 
-/** Undefined outside of an executable. @throws PaygateError if no folder lets code run */
+/**
+ * The addon in this executable; undefined if it runs from sources or from the bundle.
+ * @throws PaygateError unavailable if no folder lets native code run
+ */
 export function embeddedAddon(dataFolder: string): object | undefined {
   if (!isSea()) return undefined;
   loaded ??= loadAddon(new Uint8Array(getRawAsset(assetName)), {

@@ -72,7 +72,10 @@ export function setPrepareAtOnce(isAtOnce: boolean): void {
   isEager = isAtOnce;
 }
 
-/** Built at its first use: a command uses few of the 180, and building costs more than running. */
+/**
+ * A statement of a query that is built at its first use. A command uses few of the 180, and to
+ * build one costs more than to run it.
+ */
 export function prepared<P extends Prepared>(query: () => { prepare(): P }): Pick<P, Ways> {
   const made = lazy(() => query().prepare());
   if (isEager) made();

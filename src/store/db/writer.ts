@@ -37,7 +37,9 @@ export interface Tx {
 export interface WriterOptions {
   /** Called before a commit with the counters that it raises; throws to prevent the commit. */
   readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /** A sync or a rollback failed: nothing about the file is certain, the process must end. */
+  /**
+   * A sync failed, or a rollback: nothing about the file is certain any more, the process must end.
+   */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -61,7 +63,10 @@ const maxGroup = 100;
 const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
-/** After so many turns without a write a group begins. A turn accepts one connection. */
+/**
+ * Turns of the event loop without a further write or request, after which a group begins. A turn
+ * accepts one connection, so that a rush on new connections arrives one request a turn.
+ */
 const quietTurns = 2;
 
 export class Writer {
@@ -101,7 +106,10 @@ export class Writer {
     while (this.queued() > 0) await nextTurn();
   }
 
-  /** Writes without a change while the disk refuses the mark file or the database. */
+  /**
+   * Writes without a change to the mark file and to the database while the disk refuses one of
+   * them.
+   */
   async probe(work: () => unknown): Promise<void> {
     if (this.#parts.refusal.text() === undefined) return;
     try {
@@ -201,7 +209,10 @@ export class Writer {
     );
   }
 
-  /** A ROLLBACK would restart a running backup. @throws if the transaction has ended */
+  /**
+   * Undoes a failure with the savepoint, because a ROLLBACK would restart a running backup.
+   * @throws if the transaction has ended
+   */
   #inSavepoint<T>(work: () => T, failed: (error: unknown) => T): T {
     const { savepoint, release, undo } = this.#statements;
     savepoint.run();

@@ -18,7 +18,10 @@ export interface Streak {
   readonly text: string;
 }
 
-/** `extend` takes `id`, `since` and `text`, and begins a streak if none is; `end` takes `id`. */
+/**
+ * `extend` begins a streak where there is none. Both take the `id` of a row; `extend` also `since`
+ * and `text`.
+ */
 export function prepareStreak(orm: Orm, [table, name]: StreakColumn) {
   const column = table[name as keyof typeof table] as SQLiteColumn;
   const isRow = equals(table.id, 'id');

@@ -10,7 +10,10 @@ export const isCallback = isOf('callback');
 
 export const isCalled = sql`${stores.callbacksStopped} = 0 and ${stores.callbackUrl} <> ''`;
 
-/** 1 and 2 wait for their block. A delivered one is not repeated for a dropped payment. */
+/**
+ * The callback is still true. One with status 1 or 2 waits while the block of its payment is not on
+ * our best chain. A delivered one is not sent again while its payment is dropped.
+ */
 const stands: ChannelTerms['stands'] = (alias) => {
   const of = sql.raw(alias);
   return sql`(${of}.status < 1 or exists (select 1 from payments p

@@ -24,17 +24,28 @@ export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callba
       and ${callbackQueue.stands('deliveries')}`,
   );
   return {
-    /** With the same event id. @throws PaygateError not_found; conflict if it is not true now */
+    /**
+     * Makes a callback due now, with a new schedule and the same event id.
+     * @throws PaygateError not_found; conflict if a newer status was decided on, or the chain
+     * contradicts it
+     */
     resend(_tx: Tx, now: number, id: number): void {
       checkResend(orm, callback(id));
       one.run({ now, id });
     },
-    /** Exhausted ones and those that failed, made at `since` or later. @returns how many */
+    /**
+     * Resends exhausted callbacks of a store and those that wait after a failure, if they were
+     * enqueued at `since` or later.
+     * @returns how many
+     */
     resendFailed(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return failed(now, storeId, since);
     },
-    /** The same of delivered ones with a doubtful last answer, the newest of their payments. */
+    /**
+     * The same of what was delivered, but whose last answer of 200 is doubtful, where it is the
+     * newest of its payment.
+     */
     resendDoubtful(_tx: Tx, now: number, storeId: number, since: number): number {
       checkCalled(orm, storeId);
       return doubtful.run({ now, storeId, since }).changes;

@@ -21,7 +21,10 @@ export interface ChannelTerms {
   readonly stands: (alias: 'deliveries' | 'c' | 'd') => SQL;
   /** Whether a newer delivery takes the place of one. */
   readonly isReplaced: SQL;
-  /** Attempts that a process counts if it ended before recording them: the shop may have it. */
+  /**
+   * How many attempts a process counts that ended before it recorded its attempt. The shop may have
+   * received the delivery.
+   */
   readonly lostAttempts: 0 | 1;
 }
 
@@ -106,7 +109,10 @@ export function createClaims(orm: Orm, terms: ChannelTerms) {
       }
       return claimed;
     },
-    /** Without what a lease or `isHeld` (by URL) blocks; may have passed; undefined for never. */
+    /**
+     * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
+     * passed; undefined for never.
+     */
     nextDueAt(
       now: number,
       isHeld?: (url: string) => boolean,
@@ -122,7 +128,10 @@ export function createClaims(orm: Orm, terms: ChannelTerms) {
       statements.supersedeLeased.run();
       statements.releaseLeases.run();
     },
-    /** After a clock that was ahead: waits longer than a step allows are due, leases end. */
+    /**
+     * Corrects times from a clock that was ahead. A delivery that waits longer than its step allows
+     * is due now, and leases that are too long end.
+     */
     recall(_tx: Tx, now: number, { retryMs, confirmMs }: MaxWaits, leaseMs: number): void {
       const last = retryMs.length - 1;
       statements.recall.run({ now, maxWaits: JSON.stringify(retryMs), last });

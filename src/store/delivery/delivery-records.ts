@@ -128,7 +128,10 @@ function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
   };
 }
 
-/** Makes deliveries due at `now`, with a new schedule and the same event id. */
+/**
+ * Makes deliveries of a channel due now that fulfil a condition, with a new schedule and the same
+ * event id. It takes `now`.
+ */
 export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel'>, which: SQL) =>
   prepared(() =>
     orm
@@ -143,7 +146,11 @@ export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel
       .where(and(isOf(channel), which)),
   );
 
-/** Exhausted ones and those that failed, made at `since` or later. @returns how many */
+/**
+ * Resends exhausted deliveries of a store and those that wait after a failure, if they were made at
+ * `since` or later.
+ * @returns a function that answers how many
+ */
 export function createResendFailed(orm: Orm, terms: ChannelTerms) {
   const ofStore = sql`${deliveries.storeId} = ${placeholder('storeId')}
     and ${deliveries.createdAt} >= ${placeholder('since')} and ${deliveries.receiverId} in

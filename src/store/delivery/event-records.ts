@@ -51,7 +51,10 @@ export type EventRecords = ReturnType<typeof createEventRecords>;
 
 export const isEvent = isOf('webhook');
 
-/** As BTCPay Server has it, a reversal alone takes back what was settled: shops ship at that. */
+/**
+ * Whether a newer event takes the place of an event of the order. In the format of BTCPay Server, a
+ * reversal takes back what was settled, because shops ship at that. Nothing else is left out.
+ */
 export const isTakenBack = sql`(exists (select 1 from deliveries n
   where n.channel = deliveries.channel and n.order_id = deliveries.order_id and n.id > deliveries.id
     and n.type like 'order.%' and (deliveries.type in ('order.processing', 'order.updated')
@@ -79,7 +82,10 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents) {
     return terms !== undefined && isSubscribed(terms, kind);
   }
 
-  /** @returns whether it had no request yet, and the shop knows the state without it */
+  /**
+   * Takes a pending `order.paid` back.
+   * @returns whether it had no request yet, and the shop knows the state of the order without it
+   */
   function takesBackUnsent(orderId: number | null, now: number, left: string | null): boolean {
     const isUnsent = statements.supersedeUnsentPaid.run({ orderId, now }).changes > 0;
     statements.supersedePaid.run({ orderId, now });

@@ -125,7 +125,10 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
       const settledAt = state === 'owed' ? null : now;
       statements.settle.run({ id, state, at: at ?? null, reason, settledAt });
     },
-    /** Corrects due times, ends old rows, deletes very old ones. @param passed for certain */
+    /**
+     * Corrects due times of a clock that was ahead, ends old rows, deletes very old ones.
+     * @param passed the latest time that has certainly passed
+     */
     tidy(_tx: Tx, now: number, passed: number = now): void {
       statements.recall.run({ now, latest: now + maxWaitMs });
       statements.giveUp.run({ now, before: passed - maxAgeMs });

@@ -23,7 +23,10 @@ export type WebhookQueue = ReturnType<typeof createWebhookQueue>;
 
 const receivers = sql`${webhooks} join ${stores} on ${stores.id} = ${webhooks.storeId}`;
 
-/** If the event needs it, no block is off our best chain. Those of an invoice are in order. */
+/**
+ * Whether no block of the address's payments is off our best chain, if the event needs that. The
+ * events of an invoice wait for each other.
+ */
 const stands: ChannelTerms['stands'] = (alias) => {
   const of = sql.raw(alias);
   return sql`(${of}.type not in ('order.paid', 'order.updated', 'InvoicePaymentSettled', 'InvoiceSettled')
@@ -84,7 +87,10 @@ function checkResend(statements: Statements, { id, storeId, publicId, webhookId 
   );
 }
 
-/** @param webhookId any without it @throws PaygateError not_found, or conflict */
+/**
+ * @param webhookId one of them; without it, any of the store
+ * @throws PaygateError not_found, or conflict if it receives nothing
+ */
 function checkWebhook(statements: Statements, storeId: number, webhookId?: number | null): void {
   const webhookIds = statements.receiving.all({ storeId }).map(({ id }) => id);
   if (webhookId == null ? webhookIds.length > 0 : webhookIds.includes(webhookId)) return;

@@ -35,7 +35,10 @@ export const latestName = 'latest.db';
 export const damagedName = 'latest-damaged.db';
 /** Name of the database that commands use by default. */
 const usualName = 'paygate.db';
-/** A copy under way, under the names that paygate gives, and its journal. */
+/**
+ * A copy under way in the folder of backups, under the names that paygate gives there; and its
+ * journal.
+ */
 const unfinished =
   /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
@@ -45,7 +48,10 @@ export function backupFolder(databasePath: string): string {
   return name === usualName ? folder : join(folder, name);
 }
 
-/** Not the snapshot's name alone: a copy by `cp` would have the old log played into it. */
+/**
+ * What a person types to put the newest snapshot in the place of a database. Not the snapshot's
+ * name alone: a copy by `cp` would have the old log played into it.
+ */
 export function restoreHint(databasePath: string): string {
   const latest = join(backupFolder(databasePath), latestName);
   return `\`${restoreLine(existsSync(latest) ? quoteForShell(latest) : 'BACKUP', databasePath)}\``;
@@ -89,7 +95,10 @@ export function readBackup(databasePath: string, name: string) {
   return { ...found, stream: createReadStream('', { fd }) };
 }
 
-/** @throws PaygateError unavailable; nothing is left behind then */
+/**
+ * Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind
+ * then
+ */
 export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): Promise<void> {
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
@@ -123,7 +132,10 @@ export function replaceCopy(fresh: string, target: string): void {
   replaceFile(fresh, target);
 }
 
-/** `writeBackup` of a file that is not open, of any version: it is not updated by that. */
+/**
+ * The same as `writeBackup` of a file that is not open, whatever version it is of: it is not
+ * updated by that.
+ */
 export async function backupAsItIs(path: string, target: string): Promise<void> {
   const leaveLog = logAsFound(path);
   const sqlite = openSqlite(path);
@@ -135,7 +147,10 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
   }
 }
 
-/** @throws PaygateError conflict where something stands, unavailable without permission */
+/**
+ * @throws PaygateError conflict where something stands already, unavailable where this user may not
+ * look
+ */
 export function refuseExisting(target: string): void {
   const there = found(target, statSync);
   // Also refuses a dangling link, which a new file would replace.

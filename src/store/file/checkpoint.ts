@@ -10,7 +10,9 @@ import type { WriterOptions } from '../db/writer.ts';
 const mebibyte = 1024 * 1024;
 /** From this size on the WAL is copied in the next quiet second. */
 const quietWalBytes = 8 * mebibyte;
-/** The commit that reaches this size copies the WAL. A longer WAL is cut to it. */
+/**
+ * The commit that reaches this size copies the WAL. A WAL that a reader made longer is cut to it.
+ */
 const maxWalBytes = 16 * mebibyte;
 /** How long a write waits for another process's transaction. */
 export const busyTimeoutMs = 5_000;
@@ -23,7 +25,10 @@ export interface CheckpointParts extends Pick<WriterOptions, 'onFatal'> {
   readonly snapshot: ReadSnapshot;
 }
 
-/** What `PRAGMA wal_checkpoint` returns: frames in the WAL, and in the main file. */
+/**
+ * What `PRAGMA wal_checkpoint` returns: frames in the WAL, and how many of them are in the main
+ * file.
+ */
 interface Progress {
   readonly busy: number;
   readonly log: number;
@@ -72,7 +77,10 @@ export class Checkpoints {
   }
 }
 
-/** At which size of the WAL a commit makes a checkpoint, and to which size it is cut. */
+/**
+ * Settings of a connection: at which size of the WAL a commit makes a checkpoint, and to which size
+ * it is cut.
+ */
 export function limitWal(sqlite: Sqlite): void {
   const frameBytes = frameHeaderBytes + pageBytes(sqlite);
   sqlite.pragma(`wal_autocheckpoint = ${Math.floor(maxWalBytes / frameBytes)}`);

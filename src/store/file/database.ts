@@ -53,7 +53,10 @@ export interface Database {
   /** Checks whether a disk that refused takes writes again. */
   probe(): Promise<void>;
   queued(): number;
-  /** Copies the WAL into the main file. False while a reader or a full disk is in the way. */
+  /**
+   * Copies the write-ahead log into the main file. False while a reader or a full disk is in the
+   * way.
+   */
   checkpoint(): boolean;
   /** Makes a checkpoint if the WAL is long and no process writes. Call it each second. */
   checkpointIfQuiet(): void;
@@ -100,7 +103,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Whole under its name or not at all: no reader and no crash finds a part. */
+/**
+ * A new file appears under its name with all tables or not at all. Another process that opens it
+ * meanwhile finds none or a whole one, and a crash leaves no damaged database.
+ */
 function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), makersFolder));
   const fresh = join(folder, makersName);
@@ -141,7 +147,10 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
   }
 }
 
-/** A server on the older schema would write into one that it does not know. */
+/**
+ * Takes the server's lock for a migration. A server that still runs on the older schema would write
+ * into one that it does not know.
+ */
 function lockForUpdate(path: string): { release(): void } {
   try {
     return lockForServer(path);

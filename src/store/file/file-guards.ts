@@ -99,7 +99,10 @@ function readHeaderAt(path: string): { size: number; header: Buffer } | undefine
   }
 }
 
-/** A checkpoint that was cut off leaves a short file too; then the WAL has the rest. */
+/**
+ * Whether pages are missing that the header counts. A checkpoint writes the header first, so that a
+ * checkpoint that was cut off leaves a short file too. Then the WAL has the rest.
+ */
 function isTruncated(path: string, size: number, header: Buffer): boolean {
   const written = header.readUInt16BE(16);
   const pageSize = written === 1 ? 65_536 : written;
@@ -115,7 +118,9 @@ function isTruncated(path: string, size: number, header: Buffer): boolean {
   return false;
 }
 
-/** https://www.sqlite.org/fileformat.html#walformat */
+/**
+ * The pages that a write-ahead log has committed. https://www.sqlite.org/fileformat.html#walformat
+ */
 function pagesInLog(path: string, pageSize: number): Set<number> {
   const pages = new Set<number>();
   const log = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
@@ -133,7 +138,11 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
   return pages;
 }
 
-/** The kernel releases the lock with the process. @throws PaygateError conflict */
+/**
+ * Makes this process the only server of the file. The kernel releases the lock, however the process
+ * ends.
+ * @throws PaygateError conflict while another server runs
+ */
 export function lockForServer(given: string): { release(): void } {
   const path = truePath(given);
   if (!existsSync(dirname(path))) throw noFolder(path);
@@ -152,7 +161,10 @@ export function lockForServer(given: string): { release(): void } {
   return { release: () => held.close() };
 }
 
-/** @param network none in a new file @throws PaygateError invalid where another is named */
+/**
+ * @param network the file's own; none where it says none yet.
+ * @throws PaygateError invalid where another one is named
+ */
 export function refuseOtherNetwork(
   path: string,
   network: string | null | undefined,
@@ -215,7 +227,11 @@ export function unwritableAt(path: string): string[] {
 const maxAttempts = 10;
 const attemptMs = 100;
 
-/** A new WAL or index beside it would damage the file. @throws PaygateError conflict */
+/**
+ * Refuses a file whose server lost its WAL or index and still writes. A new one beside it would
+ * damage the file.
+ * @throws PaygateError conflict
+ */
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
   const missing = () => ['-wal', '-shm'].find((end) => !existsSync(`${path}${end}`));
@@ -231,7 +247,10 @@ export function refuseLostLog(given: string): void {
   );
 }
 
-/** Also without log and index: only who is alone may lock the whole file. */
+/**
+ * Whether another connection has the file open, be it without log and index: only who is alone may
+ * lock it whole.
+ */
 function isOpenElsewhere(path: string): boolean {
   const leaveLog = logAsFound(path);
   try {

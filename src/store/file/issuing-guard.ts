@@ -11,7 +11,10 @@ import type { Database } from './database.ts';
 
 export type IssuingGuard = ReturnType<typeof createIssuingGuard>;
 
-/** @param isSetBack whether a counter is lower than at the last call, or than at the resume */
+/**
+ * Create it after the counters of the file were resumed.
+ * @param isSetBack whether a counter is lower than at the last call
+ */
 export function createIssuingGuard(database: Database, isSetBack: () => boolean) {
   // The first call records the counters.
   isSetBack();

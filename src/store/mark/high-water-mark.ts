@@ -54,7 +54,9 @@ interface Identity {
   readonly instance: string;
   /** The machine's own id, or '' where it has none. */
   readonly machine: string;
-  /** On another type, such as an overlay, the same inode is another file. */
+  /**
+   * The type of file system: on another one, such as an overlay, the same inode is another file.
+   */
   readonly fileSystem: number;
   readonly databaseInode: string;
   /** The mark file's own inode: a copied folder has a copied mark, which must not be believed. */
@@ -83,7 +85,10 @@ export interface Noted {
 export interface HighWaterMark {
   /** The contents when it was opened; undefined if there was no mark file. */
   readonly reading: MarkReading | undefined;
-  /** On the disk when this returns. @throws if not; then the caller must not commit */
+  /**
+   * Writes raises and syncs them: they are on the disk when this returns.
+   * @throws if they are not; then the caller must not commit
+   */
   raise(raises: readonly Raise[]): void;
   /**
    * Begins a mark file for this database, with these raises and no others.
@@ -91,9 +96,15 @@ export interface HighWaterMark {
    * @param noted what is absent stays as it was
    */
   begin(raises: readonly Raise[], ofCopy?: boolean, noted?: Partial<Noted>): void;
-  /** For the next start to recognise an older file. A full mark file or disk notes nothing. */
+  /**
+   * Notes the newest event, so that the next start recognises an older file that issued no fewer
+   * addresses. A mark file that is full, or a disk that refuses it, notes nothing.
+   */
   noteEvent(lastEvent: number): void;
-  /** Makes the next start distrust the mark file, which was set back with the machine. */
+  /**
+   * Makes the next start distrust the mark file: the machine was set back, so that the file can be
+   * older than the last issue.
+   */
   distrust(): void;
   close(): void;
 }
@@ -185,7 +196,10 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   };
 }
 
-/** For a file that gets its name now: beside none, it would be taken for a copy. */
+/**
+ * Makes the mark file of a file that gets its name at this moment: beside none, it would be taken
+ * for a copy.
+ */
 export function beginMark(databasePath: string, instance: string): void {
   const mark = openHighWaterMark(databasePath, instance);
   try {

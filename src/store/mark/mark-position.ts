@@ -21,7 +21,9 @@ import { makePrivateFolder } from '../../world/disk.ts';
 /** Identity of a file, which a copy with the same name does not have. */
 export interface FileIdentity {
   readonly inode: string;
-  /** Epoch ms, because a new file may get a deleted file's inode. Absent where unknown. */
+  /**
+   * When it was made, epoch ms: a new file may get a deleted file's inode. Absent where unknown.
+   */
   readonly born?: number | undefined;
 }
 
@@ -72,7 +74,9 @@ export class MarkPosition {
     return identityOf(this.#file.path);
   }
 
-  /** Call it when the mark file is durable: a position ahead of it is a false alarm. */
+  /**
+   * To be called when the mark file is durable: a position ahead of its mark file is a false alarm.
+   */
   follow(position: number): void {
     if (this.#file === undefined || this.#file.position >= position) return;
     const path = `${this.#mark}${infix}${position}`;

@@ -168,7 +168,10 @@ export class Orders {
     return newest + maxQuoteSeconds * secondMs > after || ending.get({ before }) !== undefined;
   }
 
-  /** The first to expire first. @param waits whether money may be unrecorded */
+  /**
+   * Orders whose time is over and that can expire now, the first to expire first.
+   * @param waits whether an address may have money that is not recorded
+   */
   expiring(now: number, waits: Waits, limit: number): DueOrder[] {
     const found: DueOrder[] = [];
     let last = { expiresAt: 0, id: 0 };
@@ -201,7 +204,10 @@ export class Orders {
     return found.length;
   }
 
-  /** Orders that count money in no block for a day, among the next 5,000 such payments. */
+  /**
+   * Orders that still count money which has been in no block for a day, among the next 5,000
+   * payments that are as old.
+   */
   unmined(now: number, waits: Waits, limit: number): number[] {
     const { unmined, unminedEnd } = this.#statements;
     const part = { ...this.#unminedAfter, before: now - maxUnminedMs };
@@ -240,7 +246,10 @@ export class Orders {
     return this.#statements.forget.run({ createdBefore, after, to }).changes;
   }
 
-  /** In a copy (version-raise.ts). @param version above all of them */
+  /**
+   * Raises all versions in a copy (domain/order/version-raise.ts).
+   * @param version above all of them
+   */
   raiseVersions(_tx: Tx, version: number): void {
     this.#statements.raiseVersions.run({ version });
   }

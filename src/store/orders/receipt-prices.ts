@@ -32,7 +32,10 @@ export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>) 
         .where(isWaiting(seenAfter))
         .all()
         .map(({ currency }) => currency),
-    /** @returns how many payments got the price, at most `limit` */
+    /**
+     * Gives the price of a bitcoin to payments that wait for it.
+     * @returns how many, at most `limit`
+     */
     put(
       tx: Tx,
       now: number,

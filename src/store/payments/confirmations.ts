@@ -6,7 +6,10 @@ import type { Receipt } from './receipts.ts';
 
 type Placed = Pick<Receipt, 'height' | 'blockHash'>;
 
-/** None once its block has left our chain. @param isOut the result of `hasLeft` */
+/**
+ * None once its block has left our chain: what becomes of the payment is decided later.
+ * @param isOut for who has asked `hasLeft` already
+ */
 export function confirmationsOf(
   records: { readonly headers: Headers },
   payment: Placed,

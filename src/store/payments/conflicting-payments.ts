@@ -28,14 +28,23 @@ export interface ConflictingPayments {
    * @param payments to one address, the oldest first
    */
   withoutReplaced<P extends Spending>(payments: readonly P[]): P[];
-  /** Among payments near them, read once. @param gone in this commit: these took nothing */
+  /**
+   * Rivals of the payments of one commit, among payments near them, which are read once.
+   * @param gone what is found to be gone in it: none of these took anything
+   */
   rivals(gone: readonly Txid[]): Rivals;
 }
 
 export interface Rivals {
-  /** The transaction of a present payment that took an input of this one. */
+  /**
+   * The transaction of a payment that is there and took an input of this one; undefined where none
+   * is known.
+   */
   takerOf(txid: Txid): Txid | undefined;
-  /** Dropped payments, not known as replaced, whose inputs this one spends; each once. */
+  /**
+   * Dropped payments without a known replacement whose inputs this transaction spends; each of them
+   * once.
+   */
   takenBy(txid: Txid): number[];
 }
 

@@ -26,7 +26,9 @@ export function createPaymentCounts(orm: Orm) {
     reversals: reversals.find,
     /** Payments that wait for a block again, after the shop received 1 or 2. */
     fallen: (): Counted => counted(statements.fallen.get()),
-    /** Payments to skipped addresses of an unknown store: no shop received a callback. */
+    /**
+     * Payments since a time to skipped addresses of an unknown store: no shop received a callback.
+     */
     unclaimed: unclaimed.find,
     /** How many payments are in each state that has any. Goes through an index of all of them. */
     byState: (): [PaymentState, number][] =>

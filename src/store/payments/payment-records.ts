@@ -72,10 +72,16 @@ export function createPaymentRecords(orm: Orm) {
     find: (addressId: number, txid: Txid): PaymentRow | undefined =>
       statements.find.get({ addressId, txid }),
     ofAddress: (addressId: number): PaymentRow[] => statements.ofAddress.all({ addressId }),
-    /** What replaced a transaction, as any address that it paid knows. */
+    /**
+     * What replaced a transaction, as any address that it paid knows: the new one need not pay each
+     * of them.
+     */
     replacedBy: (txid: Txid): Txid | undefined =>
       statements.replacedBy.get({ txid })?.replacedBy ?? undefined,
-    /** Confirming ones, and confirmed ones up to this height; those of an address together. */
+    /**
+     * Payments that are confirming, and confirmed ones at this height or below it; those of an
+     * address together.
+     */
     maturing: (settledBelow: number): number[] =>
       statements.maturing
         .all({ settledBelow })

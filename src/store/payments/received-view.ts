@@ -9,7 +9,10 @@ import { payments } from '../schema/schema.ts';
 
 export interface ReceivedWorth {
   readonly currency: string;
-  /** In the smallest unit: the sum of rounded worths, see `boundedMinor`. */
+  /**
+   * In the smallest unit of the currency; the sum of the rounded worth of each payment, see
+   * `boundedMinor`.
+   */
   readonly minor: number;
   readonly valueSat: number;
 }

@@ -110,7 +110,10 @@ async function noteCopy(
   await database.write((tx) => state.copied.write(tx, { at, text: warningOf(copy) }));
 }
 
-/** Older than its mark file, though it issued no fewer addresses. Inodes can be reused. */
+/**
+ * Whether the file is older than its mark file, although it issued no fewer addresses. Its inode
+ * may be that of the file that it replaces.
+ */
 const lacksEvents = (records: Records, { reading }: HighWaterMark): boolean =>
   records.state.restored.read() || (newestEvent(records)?.id ?? 0) < (reading?.lastEvent ?? 0);
 

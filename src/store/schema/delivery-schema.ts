@@ -24,13 +24,19 @@ export type Channel = 'callback' | 'webhook';
 
 export type EventType = OrderEventType | PaymentEventType | InvoiceEventType;
 
-/** `held`: the payment is dropped; the callback is `owed` again if it returns. */
+/**
+ * `held`: the payment is dropped; the callback is `owed` again if the payment returns with the same
+ * status.
+ */
 export type CallbackState = Exclude<DeliveryState, 'unsent'>;
 
 /** `unsent`: the store had no webhook for it. `superseded`: a newer event of its order is sent. */
 export type EventState = Exclude<DeliveryState, 'held'>;
 
-/** As the shop receives it. A channel adds one more kind of rows, not one more queue. */
+/**
+ * A callback of a payment, or an event: a change of an order or a payment, as the shop receives it.
+ * A channel adds one more kind of rows, not one more queue.
+ */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -68,7 +74,10 @@ export const deliveries = sqliteTable(
     state: text('state').$type<DeliveryState>().notNull(),
     /** All that were ever made, also those whose rows are gone. */
     attemptCount: integer('attempt_count').notNull().default(0),
-    /** How many the present schedule was charged; once delivered, that of confirmations. */
+    /**
+     * How many of them were charged to the schedule since it began; once delivered, to that of the
+     * confirmations.
+     */
     step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     /** When a delivered callback is sent again because its answer was doubtful; null for never. */
@@ -185,7 +194,10 @@ export const attempts = sqliteTable(
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
-    /** The doubt about a 200: its sentence, or what it is (callback-answer.ts). */
+    /**
+     * What makes the answer of a 200 doubtful: its sentence, or what it is
+     * (domain/delivery/callback-answer.ts).
+     */
     doubt: text('doubt'),
   },
   (table) => [

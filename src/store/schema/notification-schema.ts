@@ -5,7 +5,10 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { NoticeType } from '../../domain/delivery/notice.ts';
 import { stores } from './schema.ts';
 
-/** One mail to one recipient, or one request to one webhook. Old ones are deleted. */
+/**
+ * One mail to one recipient, or one request to one webhook. The commit of its cause writes it. Old
+ * ones are deleted.
+ */
 export const notifications = sqliteTable(
   'notifications',
   {

@@ -69,7 +69,10 @@ export const tills = sqliteTable('tills', {
   removedAt: integer('removed_at'),
 });
 
-/** Facts first; the columns from `status` on are computed from them (order.ts). */
+/**
+ * A price, one address, and what the payments to it come to (order.ts). Facts first; the
+ * columns from `status` on are computed from them.
+ */
 export const orders = sqliteTable(
   'orders',
   {
@@ -160,7 +163,10 @@ export const quotes = sqliteTable(
   (table) => [index('quotes_order').on(table.orderId)],
 );
 
-/** Paid from a wallet of the merchant. A row precedes the payment; one not done can go. */
+/**
+ * Money of an order that the merchant pays back from a wallet of their own. A row is made before it
+ * is sent; one that is not done can be deleted.
+ */
 export const refunds = sqliteTable(
   'refunds',
   {

@@ -91,7 +91,10 @@ export const stores = sqliteTable('stores', {
   hasAccepted: flag('has_accepted'),
 });
 
-/** One is `standard`, a setting of its store; plugins add `btcpay` (docs/decisions/060). */
+/**
+ * What receives the events of a store. Each store has one `standard` webhook, which is among its
+ * settings. Plugins add `btcpay` ones (docs/decisions/060-webhooks-of-two-formats.md).
+ */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -139,13 +142,19 @@ export const apiKeys = sqliteTable('api_keys', {
   id: id(),
   /** SHA-256 of the key's text: how a request finds it. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
-  /** The text of a merchant key, which may be looked up again. Null for others. */
+  /**
+   * The text of a merchant key, which may be looked up again: the file is a secret. Null for
+   * others.
+   */
   secret: text('secret'),
   scope: text('scope').$type<KeyScope>().notNull().default('payments'),
   /** The only store that it is for; null for the merchant key, which is for all. */
   storeId: integer('store_id').references(() => stores.id),
   createdAt: integer('created_at').notNull(),
-  /** Set by rotation, revocation, removal of its store; dead from then on. 0 for at once. */
+  /**
+   * Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for
+   * at once.
+   */
   expiresAt: integer('expires_at'),
   /** "Connect a plugin": until then the key may write stores. */
   pluginUntil: integer('plugin_until'),
@@ -153,7 +162,10 @@ export const apiKeys = sqliteTable('api_keys', {
   plugin: text('plugin').$type<KeyPlugin>().notNull().default('standard'),
 });
 
-/** Changes by API keys and in the dashboard. The oldest of a key go (access/audit.ts). */
+/**
+ * What was changed through the API, by which key, and in the dashboard. Append-only; the oldest
+ * entries of a key go (access/audit.ts).
+ */
 export const audit = sqliteTable(
   'audit',
   {
@@ -210,7 +222,10 @@ export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 /** A customer may hold it. */
 export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
 
-/** Null: an unknown store, of a copy that skipped them; few, and found by an index. */
+/**
+ * Null for addresses of an unknown store: a copy skipped them, and any of several stores can have
+ * issued them. They are few, and found by an index.
+ */
 export const isOfStore = (storeId: number | null): SQL =>
   storeId === null
     ? sql`${addresses.id} in (select a.id from wallets cross join addresses a
@@ -309,14 +324,20 @@ export const isReversedSince = (since: number | SQL): SQL =>
   sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
     and (${payments.status} <> 0 or ${payments.cycle} > 0)`;
 
-/** While payments are neither final nor dropped long ago: to broadcast, to find conflicts. */
+/**
+ * Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and
+ * to find conflicts.
+ */
 export const transactions = sqliteTable(
   'transactions',
   {
     txid: text('txid').$type<Txid>().primaryKey(),
     raw: blob('raw', { mode: 'buffer' }).notNull(),
     firstSeenAt: integer('first_seen_at').notNull(),
-    /** First seen, broadcast by us, or still of use when we would forget it. */
+    /**
+     * When it was last seen to: first seen, broadcast by us, or of use still when we would forget
+     * it.
+     */
     broadcastAt: integer('broadcast_at').notNull(),
   },
   (table) => [index('transactions_broadcast').on(table.broadcastAt)],
@@ -339,7 +360,10 @@ export const headers = sqliteTable(
 /** What was learnt of Electrum servers: their TLS identity, and which of them lied. */
 export const servers = sqliteTable('servers', {
   label: text('label').primaryKey(),
-  /** `valid`: validated once, so it must from then on; `pinned`: `pinSha256` must match. */
+  /**
+   * `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must
+   * match.
+   */
   trust: text('trust').$type<'valid' | 'pinned'>(),
   pinSha256: text('pin_sha256'),
   learnedAt: integer('learned_at').notNull(),

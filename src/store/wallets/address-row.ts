@@ -16,7 +16,10 @@ export const addressPlace = {
 
 export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
 
-/** For a history processed in part. It equals no real status: the script is processed again. */
+/**
+ * Stored as the status of a history that was processed in part. It equals no real status, so the
+ * script is processed again, even if its history returns to the status before.
+ */
 export const incompleteStatus = 'unfinished' as StatusHash;
 
 /** The branch of receiving addresses (BIP44). */

@@ -20,7 +20,10 @@ export type AddressEntry = ReturnType<typeof list>[number];
 
 export interface AddressPage {
   readonly rows: readonly AddressEntry[];
-  /** The last row that was read, if the next page begins before it. */
+  /**
+   * The last row that was read, unless it is the oldest or the page is full. The next page begins
+   * before it.
+   */
   readonly goesOnAt: number | undefined;
 }
 
@@ -60,7 +63,10 @@ export function createAddressView(orm: Orm) {
 const isOfAKind = ({ scripthash, paid, storeId }: AddressFilter): boolean =>
   scripthash === undefined && (paid !== undefined || typeof storeId === 'number');
 
-/** As given out, those of one moment by number: each wallet has rows in advance. */
+/**
+ * In the order in which they were given out, those of one moment by number: each wallet has rows in
+ * advance.
+ */
 const order = sql`(${addresses.issuedAt}, ${addresses.id})`;
 const placeOf = (id: number): SQL =>
   sql`((select given.issued_at from addresses given where given.id = ${id}), ${id})`;

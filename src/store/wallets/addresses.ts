@@ -60,13 +60,26 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
   ahead(walletId: number, from: number, until: number): Scripthash[];
   /** The first index without an address. */
   derivedUntil(walletId: number): number;
-  /** Perhaps issued by the original of this copy. @returns scripts to watch from now on */
+  /**
+   * Marks indexes as issued by the file that this one is a copy of. They are watched, and never
+   * issued.
+   * @returns scripts to watch from now on
+   */
   skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
-  /** Up to which the mark file says the wallet issued, if the file did not know; else 0. */
+  /**
+   * The index up to which the high-water mark says the wallet issued, if the file did not know;
+   * else 0.
+   */
   floor(walletId: number): number;
-  /** A counter fell since the last call, or a wallet is missing: an older copy replaced us. */
+  /**
+   * Whether a counter is lower than at the last call, or a wallet is missing. Then an older copy
+   * was put over the file.
+   */
   isSetBack(): boolean;
-  /** Stops issuing until every wallet was scanned: the original may have gone on. */
+  /**
+   * Stops issuing until every wallet was scanned: how far the original of this copy issued is
+   * unknown.
+   */
   requireScan(tx: Tx): void;
   finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
   isUsed(walletId: number): boolean;
@@ -76,7 +89,10 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
 
 /** Among this many indexes below the counter, at most a gap limit may be left out. */
 const leftOutWithin = 100;
-/** By a single server's report: unpaid indexes need the rest of the gap. */
+/**
+ * At most this many of them because of a single server's report: unpaid indexes need the rest of
+ * the gap.
+ */
 const maxClaimed = 5;
 /** @param floorOf see `Addresses.floor`; takes the name of the wallet in the high-water mark */
 export function createAddresses(

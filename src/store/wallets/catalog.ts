@@ -92,7 +92,10 @@ export class Catalog {
     return this.stores().filter((each) => each.id !== id && each.walletId === walletId);
   }
 
-  /** All stores but archived ones, or those with exactly a callback URL. */
+  /**
+   * What requests for an address choose between: all stores but archived ones, or those with
+   * exactly a callback URL.
+   */
   choices(callbackUrl?: string): StoreChoice[] {
     const { choices, choicesCalled } = this.#statements;
     return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });
@@ -194,7 +197,10 @@ function insertWallet(
     .get();
 }
 
-/** If only one can have. One removed before the copy counts only without another. */
+/**
+ * The store that issued what this copy does not know, if only one can have. A store that was
+ * removed before the file was copied counts only if there is no other.
+ */
 export function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
   const all = orm
     .select({ id: stores.id, archivedAt: stores.archivedAt })

@@ -6,7 +6,10 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { Tx } from '../db/writer.ts';
 import type { WalletRow } from './catalog.ts';
 
-/** @param floorOf by its name, see `Addresses.floor` */
+/**
+ * @param floorOf takes a wallet's name in the mark file. It returns the first index that the wallet
+ * may issue according to it, if the database did not know that at its start; else 0.
+ */
 export function raisesTo(floorOf: (wallet: string) => number) {
   const names = new Map<string, string>();
 
@@ -53,7 +56,10 @@ export function raisesTo(floorOf: (wallet: string) => number) {
       return wasSetBack;
     },
     floor: (wallet: WalletRow): number => floorOf(nameOf(wallet)),
-    /** To an index, or a higher floor. @throws PaygateError once a counter was set back */
+    /**
+     * Announces that a wallet's counter rises to an index, or to its floor if that is higher.
+     * @throws PaygateError unavailable once a counter was set back, because addresses would repeat
+     */
     raise(tx: Tx, wallet: WalletRow, to: number): void {
       const name = nameOf(wallet);
       announce(tx, name, wallet.nextIndex, to, floorOf(name));

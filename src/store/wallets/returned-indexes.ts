@@ -21,7 +21,10 @@ export interface Unused {
 
 export interface ReturnedIndexes {
   returnedCount(walletId: number): number;
-  /** Takes the number of the mark file. Which they are is unknown: no more are issued. */
+  /**
+   * Sets that number to the one in the mark file. Which indexes they are is unknown, so no more are
+   * issued.
+   */
   setReturnedCount(tx: Tx, walletId: number, count: number): void;
   /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
   withholdBelow(tx: Tx, walletId: number, index: number): void;

@@ -18,7 +18,10 @@ export interface NewShop {
 
 export type Shop = ReturnType<typeof setUpShop>;
 
-/** @throws PaygateError conflict for a known wallet's start index or a callback URL in use */
+/**
+ * @throws PaygateError conflict for a start index of a wallet, or the callback URL of a store, that
+ * there is already
+ */
 export function setUpShop(
   { catalog, keys }: { readonly catalog: Catalog; readonly keys: Keys },
   tx: Tx,
@@ -59,7 +62,10 @@ export function twinOf(
   return catalog.choices(callbackUrl).find(({ id }) => id !== before?.id);
 }
 
-/** `match_callback` could not distinguish the two. @throws PaygateError conflict */
+/**
+ * `match_callback` could not distinguish the two, and the shop would get no address.
+ * @throws PaygateError conflict
+ */
 export function requireOwnUrl(
   catalog: Pick<Catalog, 'choices'>,
   callbackUrl: string,

@@ -18,13 +18,19 @@ export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
 
-/** Anybody may ask for gaps, and a million would hold us up (docs/decisions/027). */
+/**
+ * How far back gaps are looked for: anybody may ask for them, and a million would hold us up. See
+ * docs/decisions/027.
+ */
 const gapsWithin = 5_000;
 
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
   return {
-    /** Issued to the store after `since`, without any payment, not even a dropped one. */
+    /**
+     * The last address issued to the store, if that was after `since`, and no payment to it was
+     * ever recorded, not even a dropped one.
+     */
     unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
@@ -40,14 +46,22 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
         origin === 'ahead' || statusHash === null;
       return rows.length === count && rows.every(isUnpaid);
     },
-    /** Behind the last one that a block paid: an unconfirmed payment is no guard. */
+    /**
+     * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment
+     * can be taken back, so one of them may not end a count that guards against strangers.
+     */
     unpaidSinceBlock: (walletId: number): number =>
       statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
-    /** How many were given out since the last one that was paid. */
+    /**
+     * How many of the wallet's newest addresses were given out since the last one that was paid.
+     */
     unpaidRun: (walletId: number): number => statements.unpaidRun.get({ walletId })?.count ?? 0,
     /** The longest way from a paid one of them to the next. */
     widestStep: (walletId: number): number => statements.widestStep.get({ walletId })?.widest ?? 0,
-    /** Indexes below the counter that were never given out, neither by us nor before us. */
+    /**
+     * How many indexes below the wallet's counter were left out: never given out, neither by us nor
+     * before us.
+     */
     countLeftOut: (walletId: number): number =>
       statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
       0,
@@ -97,7 +111,10 @@ const prepareAnyPayment = (orm: Orm) =>
     orm.select({ id: payments.id }).from(payments).where(equals(payments.addressId, 'id')).limit(1),
   );
 
-/** Only a payment of ours makes one paid: a single server's history ends no warning. */
+/**
+ * Gaps among the newest addresses of the external branch. Only a payment of ours makes an address
+ * paid. A history that a single server reports must not end a warning.
+ */
 function prepareGaps(orm: Orm) {
   const walletId = placeholder('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;

@@ -23,7 +23,10 @@ export type WatchedPages = ReturnType<typeof createWatchedPages>;
 export function createWatchedPages(orm: Orm) {
   const statements = prepare(orm);
   return {
-    /** `count` of each wallet's next ones, none before its scan, which may find them issued. */
+    /**
+     * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its
+     * scan: the scan can find that others issued them, and payments to them then count.
+     */
     upcoming: (count: number): Watched[] => statements.upcoming.all({ count }),
     /** Used by another program before we could issue them, below an id. */
     foreign: (beforeId: number, limit: number): Watched[] =>

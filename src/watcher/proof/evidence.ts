@@ -16,7 +16,10 @@ import type { AddressPlace } from '../../store/wallets/address-row.ts';
 import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 
-/** `changed`: if its status differs. `again`: in any case. `cross`: at a second server too. */
+/**
+ * `changed`: a script is checked if its status differs from the recorded one. `again`: it is
+ * checked in any case. `cross`: the same, and against a second server.
+ */
 export type CheckKind = 'changed' | 'again' | 'cross';
 
 /** One script, and its history at the watched server, or at another one where that refuses. */
@@ -53,7 +56,10 @@ export interface EvidenceContext extends EvidenceParts {
 
 /** One flooded address must not delay the others. */
 const maxItemsAtOnce = 25;
-/** Then a check asks for no more: inventions must neither delay nor spend other budgets. */
+/**
+ * After so many refused items, one check asks for no more. A server that invents transactions must
+ * neither delay true ones nor spend the budget of another server.
+ */
 export const maxRefusedItems = 20;
 
 type ItemPlace = Inclusion | { readonly kind: 'mempool' };
@@ -242,10 +248,15 @@ export interface MemoryReservation {
   close(): void;
 }
 
-/** Recorded bytes of unconfirmed ones: 12 MB an hour, more than all of Bitcoin. */
+/**
+ * For bytes of unconfirmed transactions that are recorded: 12 MB an hour, more than all of Bitcoin.
+ */
 const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
-/** @param maxBytes of all open reservations together @param monotonic milliseconds */
+/**
+ * @param maxBytes of all open reservations together
+ * @param monotonic milliseconds
+ */
 export function createEvidenceMemory(maxBytes: number, monotonic: () => number) {
   let total = 0;
   let recorded: Bucket | undefined;

@@ -28,7 +28,10 @@ const idleMs = 5_000;
 export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
 
 export interface Fallback {
-  /** Tries another one without an answer; a refusal is then undefined, a timeout thrown. */
+  /**
+   * Asks a server, and another one where it refuses or does not answer in time. Without any answer,
+   * a refusal gives undefined, and a timeout throws RequestTimeout. Each calls `onFault`.
+   */
   ask<T>(
     session: Session,
     work: (session: Session) => Promise<T>,
@@ -131,7 +134,10 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
   };
 }
 
-/** Tries one healthy live server without an answer; `onMadeUp` gets the first failure. */
+/**
+ * Asks a server, and one healthy live server where it refuses or does not answer in time. Without
+ * any answer, throws the first failure; otherwise calls `onMadeUp` with it.
+ */
 export async function withFallback<T>(
   session: Session,
   servers: Pick<ServerChoice, 'other'>,
@@ -171,7 +177,10 @@ export function createOtherServers(
   };
 }
 
-/** One for all requests: after a lost mempool, hundreds of payments are asked about. */
+/**
+ * One fresh connection for all requests: after a lost mempool, hundreds of payments are asked
+ * about.
+ */
 export function shareConnection<T>(
   world: Pick<World, 'after'>,
   open: (target: T) => Promise<Session | undefined>,

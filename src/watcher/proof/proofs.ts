@@ -98,7 +98,11 @@ export function createProofs({ records, network, proveDepthAboveSat }: ProofsOpt
       }
       return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
-    /** Checks the coinbase's place in the tree against the proof's length. @throws ServerLie */
+    /**
+     * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
+     * inclusion proof is long.
+     * @throws ServerLie
+     */
     async checkTreeDepth(
       session: Session,
       { block, depth }: Proven,
@@ -110,7 +114,11 @@ export function createProofs({ records, network, proveDepthAboveSat }: ProofsOpt
         `block ${block.height}: its coinbase does not prove how deep its tree is`,
       );
     },
-    /** Undefined if it pays nothing. @param fresh reported as unconfirmed @throws ServerLie */
+    /**
+     * The transaction and its payment to a script; undefined when it pays nothing.
+     * @param fresh whether the server reports it as unconfirmed
+     * @throws ServerLie
+     */
     async output(
       session: Session,
       txid: Txid,

@@ -68,7 +68,10 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
   };
 }
 
-/** ElectrumX reads the mempool every 5 s, electrs every 10 s (docs/decisions/006). */
+/**
+ * How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10
+ * s. See docs/decisions/006.
+ */
 const minAbsenceMs = 30_000;
 
 /** Since when payments are unreported. */
@@ -82,7 +85,10 @@ export type AbsenceTracker = ReturnType<typeof createAbsenceTracker>;
 export function createAbsenceTracker(world: World, recheck: (scripthash: Scripthash) => void) {
   const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
-    /** All others are reported. @returns those that were unreported for half a minute */
+    /**
+     * No server reports these payments of the script now; all others of it are reported.
+     * @returns the payments that were unreported for half a minute
+     */
     lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid> {
       const now = world.monotonic();
       const before = scripts.get(scripthash);
@@ -104,7 +110,10 @@ interface NodeAnswer {
   readonly present: ReadonlySet<Txid>;
 }
 
-/** Asks about as many transactions as the allowance covers, the first ones first. */
+/**
+ * Asks a server's node about as many transactions as the allowance for absences covers, the first
+ * ones first.
+ */
 async function askNode(session: Session, txids: readonly Txid[]): Promise<NodeAnswer> {
   const allowance = session.budget.allowance('absence');
   // All of them may be refused.
@@ -200,7 +209,10 @@ export async function crossCheck(
   }
 }
 
-/** Proven by a transaction that took its inputs, or by a lasting absence. */
+/**
+ * A transaction that took its inputs proves that a payment is gone; otherwise only a lasting
+ * absence does.
+ */
 async function certainlyGone(
   { absences }: SecondOpinionParts,
   scripthash: Scripthash,
@@ -221,7 +233,9 @@ async function certainlyGone(
   return unreported.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
-/** Items that the first server left out, or named at a place without evidence. */
+/**
+ * Items of the second history that the first server left out, or named at a place without evidence.
+ */
 function disputedItems(
   reported: readonly HistoryItem[],
   evidence: readonly ItemEvidence[],
@@ -248,13 +262,19 @@ function disputedItems(
   });
 }
 
-/** Whether the second server proves a payment at a place the first one does not. */
+/**
+ * Whether the second server proves a payment that the first one names at a place that nothing
+ * proves.
+ */
 function isRefuted(first: readonly ItemEvidence[], second: readonly ItemEvidence[]): boolean {
   const seen = new Set(second.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
   return first.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
-/** In the second server's mempool alone: no status of the first will announce its end. */
+/**
+ * Whether only the second server has it in a mempool: no status of the first one will announce its
+ * end.
+ */
 const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySet<Txid>): boolean =>
   found.some(
     (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),

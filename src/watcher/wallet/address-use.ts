@@ -32,12 +32,16 @@ export interface UnissuedParts extends ProofParts {
 
 type ScriptOfAddress = Pick<DerivedAddress, 'script' | 'scripthash'>;
 
-/** In a mempool, the first item may be the spending transaction. */
+/**
+ * Items of a history that are fetched: in a mempool, the first one may be the spending transaction.
+ */
 const maxAsked = 3;
 
 export type AddressUse =
   | 'none'
-  /** A second server has a history too, or a block of our chain has a payment. */
+  /**
+   * A second server has a history too, or a transaction in a block of our chain pays the address.
+   */
   | 'used'
   /** Only one server has a history; a second one has none, or does not answer. */
   | 'claimed'
@@ -125,7 +129,9 @@ async function hasHistoryAtOther(
   }
 }
 
-/** Whether a paying transaction was shown, and proven to be in a block. */
+/**
+ * Whether a transaction of the history that pays the script was shown, and proven to be in a block.
+ */
 async function proofOf(
   { proofs }: ProofParts,
   session: Session,

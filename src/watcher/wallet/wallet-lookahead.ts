@@ -27,7 +27,10 @@ import {
 /** Addresses stored in one commit. */
 const maxDerivedAtOnce = 50;
 
-/** Skips, derives ahead, scans with a session. @throws the first failure, after all wallets */
+/**
+ * Skips and derives ahead; with a session, scans wallets that were not scanned yet.
+ * @throws the first failure, after all other wallets
+ */
 async function maintainWallets(parts: WalletParts, session: Session | undefined): Promise<void> {
   // This comes first, because a scan may take long.
   for (const wallet of parts.records.catalog.wallets()) await skipToFloor(parts, wallet);
@@ -51,7 +54,10 @@ async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Prom
   for (const { id } of parts.records.catalog.wallets()) await extendLookahead(parts, id, goesOn);
 }
 
-/** Always there: no index is issued before a server was asked whether it is used. */
+/**
+ * The part that must always be there: no index is issued before a server was asked whether it is
+ * used.
+ */
 async function topUp(parts: WalletParts, walletId: number): Promise<void> {
   const { records, subscriptions, watchedUntil } = parts;
   const { scannedAt, nextIndex } = records.catalog.wallet(walletId);
@@ -88,7 +94,10 @@ async function extendLookahead(
   }
 }
 
-/** One index a turn, all in one commit. Ends early if requests derived what they need. */
+/**
+ * Derives outside of any transaction, one index a turn of the event loop, and stores all in one
+ * commit. Ends early when requests have derived what they need themselves.
+ */
 async function deriveAhead(
   { addresses, catalog, database }: Records,
   walletId: number,
@@ -230,7 +239,10 @@ const quietMs = 100;
 /** No address is subscribed later, however many are issued. */
 const maxWaitMs = 1_000;
 
-/** At once, or after a rush. A faster payment comes with the answer. */
+/**
+ * When issued addresses are subscribed: at once, or after a long row of requests. A payment that is
+ * faster than its subscription comes with the answer.
+ */
 export class NewAddresses {
   readonly #parts: NewAddressesParts;
   #waiting: Scripthash[] = [];

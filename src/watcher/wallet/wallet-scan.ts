@@ -54,7 +54,9 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
   await skipTo(parts, id, floor);
 }
 
-/** Part by part: an address that is watched before its skip would count as foreign. */
+/**
+ * Skips each part as it is derived: an address that is watched before that would count as foreign.
+ */
 async function skipTo(
   { world, records, subscriptions, isStopped }: WalletParts,
   walletId: number,
