@@ -142,6 +142,7 @@ CREATE TABLE `stores` (
 	`quote_seconds` integer DEFAULT 900 NOT NULL,
 	`tolerance_basis_points` integer DEFAULT 50 NOT NULL,
 	`return_url` text,
+	`contact` text,
 	`language` text,
 	`embed_origins` text DEFAULT '' NOT NULL,
 	`failing_callbacks` text,
@@ -291,6 +292,7 @@ CREATE TABLE `orders` (
 	`first_paid_at` integer,
 	`invoice` text,
 	`invoice_metadata` text,
+	`payer_network` text,
 	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`address_id`) REFERENCES `addresses`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`link_id`) REFERENCES `links`(`id`) ON UPDATE no action ON DELETE no action,
@@ -306,6 +308,7 @@ CREATE INDEX `orders_link_reference` ON `orders` (`store_id`,`link_id`,`referenc
 CREATE INDEX `orders_minor` ON `orders` (`amount_minor`) WHERE amount_minor is not null;--> statement-breakpoint
 CREATE INDEX `orders_sat` ON `orders` (`amount_sat`);--> statement-breakpoint
 CREATE INDEX `orders_till` ON `orders` (`till_id`,`created_at`) WHERE till_id is not null;--> statement-breakpoint
+CREATE INDEX `orders_network` ON `orders` (`payer_network`) WHERE payer_network is not null;--> statement-breakpoint
 CREATE INDEX `orders_expiring` ON `orders` (`expires_at`) WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX `orders_expired` ON `orders` (`expires_at`) WHERE status = 'expired';--> statement-breakpoint
 CREATE TABLE `quotes` (

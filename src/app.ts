@@ -346,6 +346,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   const requestedBackups = createRequestedBackups(records.database, minFreeBytes);
   const common = { ...clocksOf(world), ...apiSettings(config) };
   const untrustedProxies = createUntrustedProxies({ ...common, log: world.log });
+  const gapRefusals = createGapRefusals({ ...common, records, refuseGap });
   const sources: FindingSource[] = [
     { code: 'file-displaced', warnings: guard.warnings },
     { code: 'clock-wrong', warnings: () => [clock.fault() ?? []].flat() },
@@ -353,7 +354,8 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: createGapWarnings({ ...common, records }) },
     { code: 'no-price', warnings: () => priceWarnings(path.priceWatch.missing()) },
-    { code: 'gap-reached', warnings: createGapRefusals({ ...common, records, refuseGap }) },
+    { code: 'gap-reached', warnings: gapRefusals.refused },
+    { code: 'links-stopped', warnings: gapRefusals.linksStopped },
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },

@@ -19,7 +19,7 @@ import {
 } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
-import { Sentence } from './page-parts.tsx';
+import { Contact, Sentence } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { slot } from './words/language-formats.ts';
 import { allTranslations } from './words/languages.ts';
@@ -37,6 +37,8 @@ interface PageOwner {
   readonly language: string | null;
   /** Sites that may frame the page, with spaces between them. */
   readonly embedOrigins: string;
+  /** Null without one. */
+  readonly contact: string | null;
 }
 
 /** Gives a page, also of an error that follows, the frames of its store and its language. */
@@ -48,6 +50,7 @@ export function beginPage(
   setCheckoutHeaders(context, checkoutStyle.hash(), (owner?.embedOrigins ?? '').split(' '));
   const reading = readingOf(context, order, owner);
   context.set('reading', reading);
+  context.set('contact', owner?.contact ?? undefined);
   return reading;
 }
 
@@ -172,11 +175,17 @@ export const sendMessage = (
   reading: Reading,
   { title, text }: Message,
   { status, link, hasLanguages = true }: MessageOptions,
-): Response | Promise<Response> =>
-  context.html(
+): Response | Promise<Response> => {
+  const contact = context.get('contact');
+  return context.html(
     <CheckoutFrame reading={reading} title={title} hasLanguages={hasLanguages}>
       <h1>{title}</h1>
       <p>{text}</p>
+      {contact === undefined ? null : (
+        <p>
+          {reading.words.facts.contact}: <Contact contact={contact} />
+        </p>
+      )}
       {link === undefined ? null : (
         <p>
           <a class="button" href={link.url}>
@@ -187,3 +196,4 @@ export const sendMessage = (
     </CheckoutFrame>,
     status,
   );
+};

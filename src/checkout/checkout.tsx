@@ -5,6 +5,7 @@
 import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/access/rate-limit.ts';
 import { isId } from '../domain/order/order-id.ts';
+import { maxQuotes } from '../domain/order/quote.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import { EventStreams } from '../web/event-stream.ts';
@@ -57,11 +58,6 @@ const saleRate: Rate = { perMinute: 30, burst: 30 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
 const maxStreams = 300;
 const maxStreamsOfClient = 20;
-/**
- * Quotes of an order; its page makes no more of them. No quote is ever deleted, because a payment
- * that is found later may count at it.
- */
-const maxQuotes = 500;
 
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { records, world, proxies, publicUrl } = options;

@@ -10,7 +10,7 @@ import { QrCode } from '../web/qr-code.tsx';
 import frame from './browser/frame.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { instructionOf } from './instructions.ts';
-import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import { BothUnits, Contact, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
 import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
@@ -39,16 +39,24 @@ export const CustomerPage = ({ shown, reading }: Props) => {
       <p class="price">
         <Sentence text={priceOf(shown, reading)} />
       </p>
-      <div id="status" data-live={live} aria-live="polite">
+      <div id="status" data-live={live} data-now={shown.shownAt} aria-live="polite">
         <Pills shown={shown} reading={reading} />
         <p>
           <Sentence text={instructionOf(shown, reading)} />
         </p>
       </div>
-      <div id="pay" data-live={live} class="unprinted">
-        {stage === 'payable' ? <PayBox shown={shown} reading={reading} /> : null}
+      <div id="pay" data-live={live}>
+        {stage === 'payable' && !shown.hasFallen ? (
+          <PayBox shown={shown} reading={reading} />
+        ) : null}
+        {stage === 'payable' && shown.hasFallen ? (
+          <details class="passing unprinted">
+            <summary>{words.pay.payAgain}</summary>
+            <PayBox shown={shown} reading={reading} />
+          </details>
+        ) : null}
         {stage === 'lapsed' ? (
-          <form method="post" action={`${id}/quote${langQuery}`}>
+          <form method="post" action={`${id}/quote${langQuery}`} class="unprinted">
             <button type="submit" class="main">
               {words.pay.showPriceNow}
             </button>
@@ -70,13 +78,21 @@ const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
     : formats.money(order.amount, order.currency);
 
 /** The state of the order, and what is unusual about it. */
-const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
-  const isPart = stage === 'payable' && order.received_sat > 0;
-  const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
+const Pills = ({ shown: { order, stage, excessSat }, reading: { words, formats } }: Props) => {
+  // Nothing more is awaited after the time is over, and none while money waits for the shop.
+  const shownStatus = stage === 'over' ? 'expired' : order.status;
+  const isAwaited = shownStatus === 'open';
+  const isUndecided = stage === 'undecided';
+  const isPart = (stage === 'payable' || stage === 'rest') && order.received_sat > 0;
+  const isOver = (stage === 'processing' || stage === 'paid') && excessSat > 0;
   return (
     <p class="pills" data-status={order.status}>
-      <Pill tone={orderWords[order.status].tone}>{words.orderStates[order.status]}</Pill>
-      {order.late ? <Pill tone="waiting">{words.late}</Pill> : null}
+      {isAwaited && (isUndecided || stage === 'rest') ? null : (
+        <Pill tone={isAwaited ? 'waiting' : orderWords[shownStatus].tone}>
+          {words.orderStates[shownStatus]}
+        </Pill>
+      )}
+      {order.late || isUndecided ? <Pill tone="waiting">{words.late}</Pill> : null}
       {isPart ? (
         <Pill tone="waiting">
           <Sentence text={words.shortBy(formats.amount(order.missing_sat ?? 0))} />
@@ -84,7 +100,7 @@ const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) 
       ) : null}
       {isOver ? (
         <Pill tone="neutral">
-          <Sentence text={words.overBy(formats.amount(order.excess_sat))} />
+          <Sentence text={words.overBy(formats.amount(excessSat))} />
         </Pill>
       ) : null}
     </p>
@@ -100,7 +116,7 @@ const PayBox = ({ shown, reading }: Props) => {
   return (
     <section class="box" aria-label={pay.payment}>
       <QrCode text={order.uri ?? ''} label={pay.qrCode} />
-      <p>
+      <p class="unprinted">
         <a class="button main" href={walletUri ?? ''}>
           {pay.openWallet}
         </a>
@@ -119,13 +135,8 @@ const PayBox = ({ shown, reading }: Props) => {
           <code id="address">{address}</code>
         </bdi>
       </Copied>
-      <Copied name="link" label={pay.copyLink} reading={reading}>
-        <span id="link" hidden>
-          {walletUri}
-        </span>
-      </Copied>
       <Until shown={shown} reading={reading} />
-      <details class="passing">
+      <details class="passing unprinted">
         <summary>{pay.addressAlone}</summary>
         <QrCode text={paymentUri(address)} label={pay.qrCodeOfAddress} />
       </details>
@@ -145,7 +156,7 @@ const Until = ({ shown: { validUntil, isQuoted }, reading: { words, formats } }:
         </Sentence>
       </p>
       {isQuoted ? (
-        <p class="scripted">
+        <p class="scripted unprinted">
           {pay.timeLeft}{' '}
           <bdi dir="ltr" role="timer" aria-label={pay.timeLeft} data-until={validUntil}></bdi>
         </p>
@@ -154,36 +165,42 @@ const Until = ({ shown: { validUntil, isQuoted }, reading: { words, formats } }:
   );
 };
 
-const Facts = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
-  const { amount, currency, description, reference, quote, missing_sat, paid_at } = order;
-  // An amount that is not promised is not shown: some would pay it.
-  const isAmountValid = stage === 'payable' || stage === 'processing' || stage === 'paid';
+const Facts = ({
+  shown: { order, stage, excessSat, refundedSat, contact },
+  reading: { words, formats },
+}: Props) => {
+  const { amount, currency, description, reference, quote, paid_at } = order;
+  // The box has what is to be paid. Any other amount is not promised: some would pay it.
+  const isDone = stage === 'processing' || stage === 'paid';
+  const isRateValid = isDone || stage === 'payable';
   const { facts } = words;
-  const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <dl>
       <Fact name={facts.description}>{description && <bdi>{description}</bdi>}</Fact>
       <Fact name={facts.reference}>{reference && <bdi>{reference}</bdi>}</Fact>
       <Fact name={facts.amount}>
-        {isAmountValid && <BothUnits sat={order.amount_sat} formats={formats} />}
+        {isDone && <BothUnits sat={order.amount_sat} formats={formats} />}
       </Fact>
       <Fact name={facts.price}>
-        {amount && currency && <Sentence text={formats.money(amount, currency)} />}
+        {stage !== 'payable' && amount && currency && (
+          <Sentence text={formats.money(amount, currency)} />
+        )}
       </Fact>
       <Fact name={facts.rate}>
-        {isAmountValid && quote && currency && (
+        {isRateValid && quote && currency && (
           <Sentence text={words.rateOf(formats.money(quote.rate, currency), oneBitcoin)} />
         )}
       </Fact>
       <Fact name={facts.received}>
         <Sentence text={formats.amount(order.received_sat)} />
       </Fact>
-      <Fact name={facts.missing}>
-        {stage === 'payable' && <Sentence text={formats.amount(missing_sat ?? 0)} />}
-      </Fact>
       <Fact name={facts.overBy}>
-        {isOver && <Sentence text={formats.amount(order.excess_sat)} />}
+        {isDone && excessSat > 0 && <Sentence text={formats.amount(excessSat)} />}
       </Fact>
+      <Fact name={facts.refunded}>
+        {refundedSat > 0 && <Sentence text={formats.amount(refundedSat)} />}
+      </Fact>
+      <Fact name={facts.contact}>{contact && <Contact contact={contact} />}</Fact>
       <Fact name={facts.ordered}>
         <Time at={order.created_at * 1000} formats={formats} />
       </Fact>
@@ -242,7 +259,7 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
       </Fact>
       <Fact name={facts.state}>
         {words.paymentStates[gone ? 'gone' : paymentStates[payment.status]]}
-        {late ? ` · ${words.late}` : null}
+        {late && (order.late || order.missing_sat !== 0) ? ` · ${words.late}` : null}
       </Fact>
       <Fact name={facts.seen}>
         <Time at={payment.first_seen_at * 1000} formats={formats} />

@@ -9,12 +9,15 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
   const { order, stage } = shown;
   const { now } = words;
   const late = order.late && now.cameLate;
-  const excess = order.excess_sat > 0 && now.paidTooMuch(formats.amount(order.excess_sat));
+  const { excessSat, refundedSat } = shown;
+  const tooMuch = shown.isPaidAgain ? now.paidAgain : now.paidTooMuch;
+  const excess = excessSat > 0 && tooMuch(formats.amount(excessSat));
+  const refunded = refundedSat > 0 && now.refunded(formats.amount(refundedSat));
   switch (stage) {
     case 'processing':
-      return join(now.wait, late, excess);
+      return join(now.wait, late, refunded, excess);
     case 'paid':
-      return join(now.done, late, excess);
+      return join(now.done, late, refunded, excess);
     case 'undecided':
       return now.undecided(formats.amount(shown.undecidedSat));
     default:
@@ -23,7 +26,7 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
 }
 
 function unpaidInstruction(
-  { order, hasFallen }: ShownOrder,
+  { order, hasFallen, refundedSat }: ShownOrder,
   stage: Exclude<Stage, 'processing' | 'paid' | 'undecided'>,
   { words: { now }, formats }: Pick<Translation, 'words' | 'formats'>,
 ): string {
@@ -32,11 +35,14 @@ function unpaidInstruction(
   const hasMoney = received_sat > 0;
   const arrived = hasMoney && now.arrived(received);
   const fallen = hasFallen && now.fellAway;
+  const refunded = now.refunded(formats.amount(refundedSat));
   switch (stage) {
     case 'payable': {
       const missing = hasMoney && now.payMissing(received, formats.amount(missing_sat ?? 0));
       return hasFallen ? join(fallen, now.payAgain, missing) : missing || now.pay;
     }
+    case 'rest':
+      return join(fallen, arrived, now.tooLittleMissing(formats.amount(missing_sat ?? 0)));
     case 'lapsed':
       return hasFallen
         ? join(fallen, arrived, now.renewPriceAgain)
@@ -44,9 +50,11 @@ function unpaidInstruction(
     case 'over':
       return join(fallen, arrived, now.timeIsOver, now.foundByItself);
     case 'expired':
+      if (refundedSat > 0) return join(now.expired, refunded);
       if (hasMoney) return join(fallen, now.expiredWithMoney(received));
       return hasFallen ? join(fallen, now.expiredAfterFall) : join(now.expired, now.foundByItself);
     case 'canceled':
+      if (refundedSat > 0) return join(now.canceled, refunded);
       return hasMoney ? now.canceledWithMoney(received) : now.canceled;
   }
 }

@@ -14,8 +14,9 @@ import type { Records } from '../store/open-records.ts';
 import type { LinkRow } from '../store/orders/link-view.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { IssuedAddress } from '../store/wallets/address-row.ts';
-import type { IsPending } from '../store/wallets/addresses.ts';
+import type { IsPending } from '../store/wallets/unpaid-addresses.ts';
 import type { World } from '../world/world.ts';
+import { makePayerSecret, payerNetworkOf } from './payer-cookie.ts';
 import { shownOrder } from './shown-order.ts';
 
 /** Guards the issue of an address, and reports it. */
@@ -40,38 +41,52 @@ export interface LinkOrderOptions extends IssuingOptions {
 export interface SentForm extends PayerInput {
   /** Random text of the form, which a double click sends twice; missing in other requests. */
   readonly formKey?: string | undefined;
+  /** The order that this browser made by the link before, by its own word (payer-cookie.ts). */
+  readonly orderId?: string | undefined;
+  /** The network of the client. */
+  readonly network: string;
   /** The language of the page; null for that of the store. */
   readonly language: string | null;
 }
 
+type OrderedLink = Pick<LinkRow, 'id' | 'storeId' | 'currency'>;
+
 /**
- * The order of a form: a new one, or that of an earlier click if it can still be paid.
+ * The order of a form: the one that the form or its browser made before, while no money was seen.
+ * What differs is changed, with a new quote and a new end.
  * @throws LinkRefusal; PaygateError unavailable while no address may be issued
  */
 export async function orderByLink(
   options: LinkOrderOptions,
-  link: Pick<LinkRow, 'id' | 'storeId' | 'currency'>,
+  link: OrderedLink,
   form: SentForm,
 ): Promise<OrderRow> {
   const { records, world, walletGap, checkIssuing, isPending, onIssued } = options;
   const { id, storeId, currency } = link;
-  const { price, note, language } = form;
-  const key = idempotencyKeyOf(link, form);
-  const before = orderedBefore(options, storeId, key);
-  if (before !== undefined) return before;
-  records.links.checkOpen(id, walletGap);
+  const { price, note, language, network } = form;
+  const before = ownOrder(options, link, form);
+  if (before !== undefined && isAsSent(options, before, form)) return before;
+  const hashed = (): string => payerNetworkOf(records, network);
+  if (before === undefined) records.links.checkOpen(id, walletGap, hashed());
+  else records.links.checkActive(id);
   const rateCents = currency === null ? null : await rateFor(options, currency);
   checkAmount(satoshisOf(price, rateCents));
   checkIssuing();
   const publicId = idOf('ord', world.randomBytes(idBytes));
-  const ordered = { publicId, price, note, rateCents, language };
   const made = await records.database.write((tx) => {
-    // The other click of a double click may have been first.
-    const first = orderedBefore(options, storeId, key);
-    if (first !== undefined) return { row: first };
     const now = world.now();
+    makePayerSecret(records, world, tx);
+    const ordered = { publicId, price, note, rateCents, language, payerNetwork: hashed() };
+    // The other click of a double click may have been first, or money may have come.
+    const own = ownOrder(options, link, form);
+    if (own !== undefined) {
+      return {
+        row: isAsSent(options, own, form) ? own : records.links.amend(tx, now, own, ordered),
+      };
+    }
     const fresh = records.links.order(tx, now, id, ordered, { walletGap, isPending });
     const { id: addressId } = fresh.issued;
+    const key = idempotencyKeyOf(link, form);
     if (key) records.idempotency.keep(tx, now, storeId, key, { addressId, bodyHash: null });
     return fresh;
   }, 'awaited');
@@ -79,31 +94,51 @@ export async function orderByLink(
   return made.row;
 }
 
-/**
- * The key of a form and of what was entered: the same form with another amount makes another order.
- * A shop has no such key, because a header has no line break.
- */
+/** A shop has no such key, because a header has no line break. */
 function idempotencyKeyOf(
   { id }: Pick<LinkRow, 'id'>,
-  { formKey, price, note }: SentForm,
+  { formKey }: Pick<SentForm, 'formKey'>,
 ): string | undefined {
   if (!formKey) return undefined;
-  const amount = price.kind === 'sat' ? price.amountSat : String(price.minor);
-  const digest = sha256(utf8ToBytes(JSON.stringify([id, formKey, amount, note])));
+  const digest = sha256(utf8ToBytes(JSON.stringify([id, formKey])));
   return `link\n${base64url.encode(digest)}`;
 }
 
-function orderedBefore(
-  { records: { idempotency, orderView }, world }: LinkOrderOptions,
-  storeId: number,
-  key: string | undefined,
+/**
+ * The order that a form or its browser made before, if it may still be changed.
+ */
+export function ownOrder(
+  { records, world, isPending }: Pick<LinkOrderOptions, 'records' | 'world' | 'isPending'>,
+  link: OrderedLink,
+  { formKey, orderId }: Pick<SentForm, 'formKey' | 'orderId'>,
 ): OrderRow | undefined {
-  const now = world.now();
-  const before = key === undefined ? undefined : idempotency.find(now, storeId, key);
-  const row = before && orderView.byAddressId(before.addressId);
-  if (row === undefined) return undefined;
-  const { stage } = shownOrder(orderView, orderView.record(row), now);
-  return stage === 'payable' || stage === 'lapsed' ? row : undefined;
+  const { idempotency, orderView, links } = records;
+  const key = idempotencyKeyOf(link, { formKey });
+  const ofForm = key && idempotency.find(world.now(), link.storeId, key);
+  const rows = [
+    ofForm && orderView.byAddressId(ofForm.addressId),
+    orderId === undefined ? undefined : orderView.byPublicId(orderId),
+  ];
+  return rows.find((row) => row && links.mayAmend(link, row, isPending)) || undefined;
+}
+
+/** Whether an order is already what a form asks for, and its price is still promised. */
+function isAsSent(
+  { records: { orderView }, world }: LinkOrderOptions,
+  row: OrderRow,
+  { price, note }: SentForm,
+): boolean {
+  const record = orderView.record(row);
+  const known = record.facts.price;
+  const isSame =
+    price.kind === 'sat'
+      ? known.kind === 'sat' && known.amountSat === price.amountSat
+      : known.kind === 'fiat' && known.minor === price.minor;
+  return (
+    isSame &&
+    row.reference === note &&
+    shownOrder(orderView, record, world.now()).stage === 'payable'
+  );
 }
 
 /** The price of one bitcoin now, in hundredths of the currency. */

@@ -1,5 +1,5 @@
 // The pages of links, below /l. A GET shows the form of a link. A POST makes an order, and leads to
-// the page of that order. There is no cookie and no session. No id is logged.
+// the page of that order. A cookie notes which order that was (payer-cookie.ts). No id is logged.
 
 import { base64url } from '@scure/base';
 import { type Context, Hono } from 'hono';
@@ -11,10 +11,16 @@ import { parseEnteredAmount, parsePayerInput } from '../domain/order/payer-input
 import { readTypedAmount, typedDigitsOf, typedText } from '../domain/order/typed-amount.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { LinkRow } from '../store/orders/link-view.ts';
-import { isSentFrom, ownOriginsOf } from '../web/limits/request-origin.ts';
+import {
+  clientNetworkOf,
+  isEncrypted,
+  isSentFrom,
+  ownOriginsOf,
+} from '../web/limits/request-origin.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
-import { type LinkOrderOptions, orderByLink } from './link-order.ts';
+import { type LinkOrderOptions, orderByLink, ownOrder } from './link-order.ts';
+import { orderOfCookie, setOrderCookie } from './payer-cookie.ts';
 import { amountRefusal, fieldErrors, typedAgain } from './payer-errors.ts';
 import type { FieldTexts, ShownLink } from './payer-form.tsx';
 import { LinkPage } from './payer-page.tsx';
@@ -72,7 +78,13 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   app.use(unframedHeaders);
   app.get('/:id', (context) => {
     const asked = requested(context);
-    records.links.checkOpen(asked.link.id, walletGap);
+    const { link } = asked;
+    // A browser with an order may change it, also while the link makes none.
+    const own = ownOrder(options, link, {
+      orderId: orderOfCookie(records, context, link.publicId),
+    });
+    if (own === undefined) records.links.checkOpen(link.id, walletGap);
+    else records.links.checkActive(link.id);
     const amount = proposedAmount(asked, context.req.query('amount'));
     return page(context, asked, { typed: { amount }, errors: {} });
   });
@@ -91,8 +103,13 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
     }
     takeRequest('linkOrder', context);
     try {
-      const form = { ...input, formKey, language: reading.code };
+      const linkId = link.publicId;
+      const orderId = orderOfCookie(records, context, linkId);
+      const network = clientNetworkOf(context, proxies);
+      const form = { ...input, formKey, orderId, network, language: reading.code };
       const { publicId } = await orderByLink(options, link, form);
+      const secure = isEncrypted(context, proxies);
+      setOrderCookie(records, context, { linkId, orderId: publicId, secure });
       return context.redirect(`../o/${publicId}${reading.langQuery}`, 303);
     } catch (error) {
       const amount =
@@ -141,6 +158,7 @@ const refusalTexts: Readonly<Record<LinkRefusalReason, (words: Words) => Message
   inactive: ({ link }) => link.closed,
   'used-up': ({ link }) => link.closed,
   gap: ({ errors }) => errors.gap,
+  network: ({ errors }) => errors.network,
   'no-price': ({ errors }) => errors.noPrice,
   // Its fixed amount can't be paid any more.
   'too-small': ({ link }) => link.closed,

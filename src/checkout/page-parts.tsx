@@ -3,6 +3,7 @@
 
 import type { Child } from 'hono/jsx';
 import type { StateWord } from '../domain/order/state-words.ts';
+import { contactUrl } from '../domain/store/store-contact.ts';
 import type { Reading } from './reading.ts';
 import {
   isolateEnd,
@@ -71,6 +72,13 @@ export const Fact = ({ name, children }: FactProps) =>
     </>
   ) : null;
 
+/** A contact of the shop, as a link. */
+export const Contact = ({ contact }: { readonly contact: string }) => (
+  <a href={contactUrl(contact) ?? ''} target="_top">
+    <bdi dir="ltr">{contact}</bdi>
+  </a>
+);
+
 interface PillProps {
   readonly tone: StateWord['tone'];
   readonly children?: Child;
@@ -92,7 +100,7 @@ interface CopiedProps {
 export const Copied = ({ name, label, reading: { words }, children }: CopiedProps) => (
   <div class="copied">
     {children}
-    <button type="button" class="unready" data-copy={name} data-copied={words.copied}>
+    <button type="button" class="unready unprinted" data-copy={name} data-copied={words.copied}>
       {label}
     </button>
   </div>

@@ -15,6 +15,8 @@ declare module 'hono' {
   interface ContextVariableMap {
     /** Set once the order that a request names is found. */
     reading?: Reading;
+    /** How the customer reaches the shop of that order or link. */
+    contact?: string | undefined;
   }
 }
 

@@ -25,7 +25,7 @@ import {
   checkoutStyle,
   sendMessage,
 } from './checkout-frame.tsx';
-import { BothUnits, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import { BothUnits, Contact, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
 
@@ -144,7 +144,10 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
   );
 };
 
-const Facts = ({ shown: { receipt, confirmations }, reading: { words, formats } }: Props) => {
+const Facts = ({
+  shown: { receipt, confirmations, owner },
+  reading: { words, formats },
+}: Props) => {
   const { currency, priceCents } = receipt;
   const { facts } = words;
   return (
@@ -168,6 +171,7 @@ const Facts = ({ shown: { receipt, confirmations }, reading: { words, formats } 
           <code>{receipt.address}</code>
         </bdi>
       </Fact>
+      <Fact name={facts.contact}>{owner?.contact && <Contact contact={owner.contact} />}</Fact>
       <Fact name={facts.transaction}>
         <bdi dir="ltr">
           <code>{receipt.txid}</code>

@@ -1,7 +1,12 @@
 // What the customer's page shows of an order. `stage` says which of its texts the page has; it
 // follows from the order's status, its payments, its quote and the time alone.
 
-import { newQuoteRefusal, type OrderPayment } from '../domain/order/order.ts';
+import {
+  isPaidAgain,
+  minSentSat,
+  newQuoteRefusal,
+  type OrderPayment,
+} from '../domain/order/order.ts';
 import { type OrderJson, orderJson } from '../domain/order/order-json.ts';
 import { sumSat } from '../domain/payment/money.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
@@ -10,12 +15,14 @@ import type { OrderRecord, OrderView } from '../store/orders/order-view.ts';
 /**
  * `payable`: an amount is promised. `lapsed`: the customer may ask for a new quote. `over`: the
  * time of the order is over, but no server was asked since whether a payment came in time.
+ * `rest`: what is missing is less than wallets send, so it is not asked for.
  * `undecided`: money came that does not count yet, so the customer must not pay again.
  */
 export type Stage =
   | 'payable'
   | 'lapsed'
   | 'over'
+  | 'rest'
   | 'undecided'
   | 'processing'
   | 'paid'
@@ -25,13 +32,23 @@ export type Stage =
 export interface ShownOrder {
   readonly order: OrderJson;
   readonly storeName: string;
+  /** How the customer reaches the shop. */
+  readonly contact: string | null;
   readonly stage: Stage;
   /** Sum of the payments that came late and do not count, or whose worth is unknown. */
   readonly undecidedSat: number;
+  /** What the customer received back. */
+  readonly refundedSat: number;
+  /** What was paid above the price, and is not paid back; 0 for a donation. */
+  readonly excessSat: number;
+  /** Some of the excess came after the order was paid. */
+  readonly isPaidAgain: boolean;
   /** A payment is gone, and none that replaced it came here. */
   readonly hasFallen: boolean;
   /** Opens a wallet with the amount; null unless the order is payable. */
   readonly walletUri: string | null;
+  /** When this was so, by our own clock, epoch milliseconds. */
+  readonly shownAt: number;
   /** When the amount ends, epoch milliseconds; null if there is none, and if it never ends. */
   readonly validUntil: number | null;
   /** A quote ends then. */
@@ -49,16 +66,22 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   const promised = isAccepted ? null : quote;
   const isPriced = status === 'open' && missingSat !== null;
   const mayBeQuoted = newQuoteRefusal(facts, standing, now) === undefined;
-  const openStage = isPriced ? 'payable' : mayBeQuoted ? 'lapsed' : 'over';
+  const isRest = standing.receivedSat > 0 && missingSat !== null && missingSat < minSentSat;
+  const openStage = isPriced ? (isRest ? 'rest' : 'payable') : mayBeQuoted ? 'lapsed' : 'over';
   const isUnpaid = status === 'open' || status === 'expired';
   const ownStage = status === 'open' ? openStage : status;
   const stage = isUnpaid && undecidedSat > 0 ? 'undecided' : ownStage;
   const isPayable = stage === 'payable';
+  const { sat: refundedSat, withFeeSat } = view.refunded(record.row.id);
   return {
     order: orderJson(details, standing, ''),
     storeName,
+    contact: record.contact,
     stage,
     undecidedSat,
+    refundedSat,
+    excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - withFeeSat),
+    isPaidAgain: isPaidAgain(facts, record.quotes, standing),
     hasFallen: hasFallen(payments),
     walletUri:
       isPayable && missingSat !== null
@@ -68,6 +91,7 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
             message: reference ?? undefined,
           })
         : null,
+    shownAt: now,
     validUntil: isPriced ? (promised ?? facts).expiresAt : null,
     isQuoted: isPayable && promised !== null,
   };

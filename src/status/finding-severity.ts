@@ -26,6 +26,7 @@ const severities = {
   'snapshot-failed': 'error',
   'wallet-gap': 'warning',
   'gap-reached': 'error',
+  'links-stopped': 'error',
   'no-price': 'error',
   'unlisted-proxy': 'warning',
   'shop-unreachable': 'error',

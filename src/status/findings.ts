@@ -36,7 +36,10 @@ export interface Finding {
 /** Findings of another module, as texts if the code has no subjects. */
 export interface FindingSource {
   readonly code: FindingCode;
-  readonly warnings: () => readonly (string | Pick<Finding, 'subject' | 'fact' | 'hint'>)[];
+  readonly warnings: () => readonly (
+    | string
+    | Pick<Finding, 'subject' | 'since' | 'fact' | 'hint'>
+  )[];
 }
 
 export interface FindingParts {

@@ -3,7 +3,9 @@
 // nothing.
 
 import { gapLimitNeeded, unpaidLimitOf } from '../domain/store/allocation.ts';
+import { formatCount } from '../domain/text/format.ts';
 import type { Records } from '../store/open-records.ts';
+import type { WalletRow } from '../store/wallets/catalog.ts';
 import type { Finding } from './findings.ts';
 
 export interface GapOptions {
@@ -45,8 +47,8 @@ export function createGapWarnings({
     });
 }
 
-const gapLimit =
-  "the gap limit of the merchant's wallet, and start serve with the same --wallet-gap";
+const raiseGapLimit =
+  "raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap";
 
 export interface GapRefusalOptions extends GapOptions {
   readonly records: Pick<Records, 'catalog' | 'addresses' | 'linkView'>;
@@ -54,37 +56,58 @@ export interface GapRefusalOptions extends GapOptions {
   readonly refuseGap: number | undefined;
 }
 
-/** Returns what is refused at this moment because too many addresses in a row are unpaid. */
-export function createGapRefusals(options: GapRefusalOptions): () => WalletFinding[] {
+/** What is refused at this moment because too many addresses in a row are unpaid. */
+export interface GapRefusals {
+  /** By `--refuse-gap`: every address. */
+  readonly refused: () => WalletFinding[];
+  /** By the guard against strangers: their orders by links. */
+  readonly linksStopped: () => WalletFinding[];
+}
+
+export function createGapRefusals(options: GapRefusalOptions): GapRefusals {
   const { records, walletGap, refuseGap, monotonic } = options;
   const { catalog, addresses, linkView } = records;
   const linkLimit = unpaidLimitOf(walletGap);
   const unpaidOf = cached(unpaidRunCachedMs, monotonic, addresses.unpaidSinceBlock);
-  const isRefused = cached(unpaidRunCachedMs, monotonic, (id) =>
+  const refusedIn = cached(unpaidRunCachedMs, monotonic, (id) =>
     Number(refuseGap !== undefined && addresses.isUnpaidFor(id, refuseGap)),
   );
-  return () => {
-    const linked = new Set(linkView.activeCurrencies().map(({ storeId }) => storeId));
-    const running = catalog.stores();
-    return catalog.wallets().flatMap(({ id, nextIndex }) => {
-      const stores = running.filter(({ walletId }) => walletId === id);
-      if (stores.length > 0 && isRefused(id, nextIndex) === 1) {
-        return {
+  const storesOf = (id: number) => catalog.stores().filter(({ walletId }) => walletId === id);
+  const isRefused = ({ id, nextIndex }: WalletRow): boolean =>
+    storesOf(id).length > 0 && refusedIn(id, nextIndex) === 1;
+  return {
+    refused: () =>
+      catalog
+        .wallets()
+        .filter(isRefused)
+        .map(({ id }) => ({
           subject: `wallet ${id}`,
           fact: `wallet ${id}: its last ${refuseGap} addresses are unpaid, so --refuse-gap ${refuseGap} refuses every new one`,
-          hint: `; raise ${gapLimit} and a higher --refuse-gap`,
-        };
-      }
-      const isLinked = stores.some((each) => linked.has(each.id));
-      const unpaid = isLinked ? unpaidOf(id, nextIndex) : 0;
-      return unpaid < linkLimit
-        ? []
-        : {
-            subject: `links of wallet ${id}`,
-            fact: `wallet ${id}: its last ${unpaid} addresses are unpaid, so its links make no order`,
-            hint: `; the rest of its gap limit is for the shop. Raise ${gapLimit}`,
-          };
-    });
+          hint: `; ${raiseGapLimit} and a higher --refuse-gap`,
+        })),
+    linksStopped() {
+      const linked = new Set(linkView.activeCurrencies().map(({ storeId }) => storeId));
+      const isStopped = ({ id, nextIndex }: WalletRow): boolean =>
+        storesOf(id).some((store) => linked.has(store.id)) && unpaidOf(id, nextIndex) >= linkLimit;
+      const stopped = catalog.wallets().filter((each) => isStopped(each) && !isRefused(each));
+      return stopped.map(({ id }) => stoppedFinding(records, id, linkLimit));
+    },
+  };
+}
+
+function stoppedFinding(
+  { addresses }: GapRefusalOptions['records'],
+  id: number,
+  limit: number,
+): WalletFinding & Pick<Finding, 'since'> {
+  const { orders, networks, since } = addresses.strangersSinceBlock(id, limit - 1);
+  const unpaid = formatCount(addresses.unpaidSinceBlock(id), 'address', 'addresses');
+  const strangers = `${formatCount(orders, 'order')} by links from ${formatCount(networks, 'network')}`;
+  return {
+    subject: `links of wallet ${id}`,
+    since,
+    fact: `wallet ${id}: its links make no order, because ${unpaid} in a row are unpaid (${strangers})`,
+    hint: `; the rest of its gap limit is for the shop. Either ${raiseGapLimit}, or switch the link off`,
   };
 }
 

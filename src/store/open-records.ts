@@ -84,7 +84,7 @@ export async function openRecords(asked: OpenOptions) {
     });
     const linkView = createLinkView(orm, baseUrl);
     const idempotency = createIdempotency(orm);
-    const linkParts = { orm, view: linkView, catalog, addresses, orders };
+    const linkParts = { orm, view: linkView, orderView, catalog, addresses, orders };
     const paymentCounts = createPaymentCounts(orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
     return {

@@ -152,6 +152,38 @@ test('an order that expires with money, one that is paid late, and one that is r
   expect(subjectsAt(mail)).toContain('Reversed: 0.00025000 BTC, order late (Shop)');
 });
 
+test('money for an order that is paid, and a rest that wallets do not send, are mails', async () => {
+  const mail = await openMail();
+  const app = await openShop({ port: mail.port, store: owner });
+  const sat = { price: { kind: 'sat', amountSat: 25_000 }, rateCents: null } as const;
+  const paid = await makeOrder(app, await app.newAddress(), { ...sat, reference: 'paid' });
+  const rest = await makeOrder(app, await app.newAddress(), { ...sat, reference: 'rest' });
+  const part = await makeOrder(app, await app.newAddress(), { ...sat, reference: 'part' });
+  app.pay(paid.address, 25_000);
+  app.pay(part.address, 24_000);
+  app.pay(rest.address, 24_001);
+  app.chain.mine(2);
+  await app.settle();
+  expect(subjectsAt(mail).sort()).toEqual([
+    'A little short: 0.00025000 BTC, order rest (Shop)',
+    'Paid: 0.00025000 BTC, order paid (Shop)',
+  ]);
+  await pass(app, 45);
+  app.pay(paid.address, 5_000);
+  await app.settle();
+  expect(subjectsAt(mail)).toContain('Paid again: 0.00025000 BTC, order paid (Shop)');
+  expect((await paid.json()).late).toBe(false);
+  expect(mail.mails).toHaveLength(3);
+  // In a currency, its worth is not known at first.
+  const euros = await makeOrder(app, await app.newAddress(), { reference: 'euros' });
+  app.pay(euros.address, 25_000);
+  await app.settle();
+  await pass(app, 45);
+  app.pay(euros.address, 5_000);
+  await app.settle();
+  expect(subjectsAt(mail).at(-1)).toBe('Paid again: 12.50 EUR, order euros (Shop)');
+});
+
 test('money for an order that has ended is told as what it is', async () => {
   const mail = await openMail();
   const app = await openShop({ port: mail.port, store: owner });
@@ -371,12 +403,12 @@ test('S-88 a mail says that links stopped, and what to do', async () => {
   await pass(app, 5);
   expect(subjectsAt(mail)).toEqual([
     expect.stringMatching(
-      /^Alarm: wallet 1: its last 15 addresses are unpaid, so its links make no/,
+      /^Alarm: wallet 1: its links make no order, because 15 addresses in a row are unpaid/,
     ),
   ]);
   const [sent] = mail.mails;
   if (sent === undefined) throw new Error('no mail');
   expect(partsOf(sent)[0]).toContain(
-    "Raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap",
+    "Either raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap, or switch the link off",
   );
 });

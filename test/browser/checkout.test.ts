@@ -131,7 +131,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().close();
   });
 
-  test('address, amount and link are copied; the time that is left is counted', async () => {
+  test('address and amount are copied; the time that is left is counted', async () => {
     const till = await openTill();
     const watched = await openPage(browser, {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -140,7 +140,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     const { page } = watched;
     await page.clock.setFixedTime(till.app.world.now() + 61_000);
     await page.goto(urlOf(till));
-    await page.getByRole('timer').filter({ hasText: '13:59' }).waitFor();
+    await page.getByRole('timer').filter({ hasText: '15:00' }).waitFor();
     expect(await layoutShifts(page)).toEqual([]);
     const copied = async (name: string): Promise<unknown> => {
       await page.getByRole('button', { name }).click();
@@ -149,10 +149,54 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     };
     expect(await copied('Copy amount')).toBe('0.00025000');
     expect(await copied('Copy address')).toBe(till.address);
-    expect(await copied('Copy link')).toBe(
-      `bitcoin:${till.address}?amount=0.00025&label=Shop&message=1007`,
-    );
     await end(watched, till);
+  });
+
+  test('"Copied" stands for two seconds', async () => {
+    const till = await openTill();
+    const { page } = await openPage(browser, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.clock.install({ time: till.app.world.now() });
+    await page.goto(urlOf(till));
+    const button = page.locator('[data-copy=address]');
+    await button.click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await page.clock.runFor(1_500);
+    expect(await button.textContent()).toBe('Copied');
+    await page.clock.runFor(600);
+    expect(await button.textContent()).toBe('Copy address');
+    await page.context().close();
+  });
+
+  test.each([3, -3])(
+    'the time left is that of the server, with a phone %i h ahead',
+    async (hours) => {
+      const till = await openTill();
+      const { page } = await openPage(browser);
+      await page.clock.setFixedTime(till.app.world.now() + hours * 3_600_000);
+      await page.goto(urlOf(till));
+      await page.getByRole('timer').filter({ hasText: '15:00' }).waitFor();
+      await page.context().close();
+    },
+  );
+
+  test('an hour is shown in hours', async () => {
+    const till = await openTill();
+    await till.app.withStore(({ catalog, database }) =>
+      database.write((tx) =>
+        catalog.changeStore(tx, 1, { quoteSeconds: 3_600, orderSeconds: 86_400 }),
+      ),
+    );
+    const { id } = await till.app.order({ amount: '5.00', currency: 'EUR' });
+    const { page } = await openPage(browser);
+    await page.clock.setFixedTime(till.app.world.now());
+    await page.goto(urlOf(till).replace(/ord_\w+/, id));
+    await page
+      .getByRole('timer')
+      .filter({ hasText: /^1:00:00$/ })
+      .waitFor();
+    await page.context().close();
   });
 
   test('times are in the zone of the reader and buttons in the language, without a shift', async () => {

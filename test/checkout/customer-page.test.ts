@@ -53,10 +53,10 @@ describe('an open order', () => {
     expect(seen.text).toMatch(/<details[^>]*>\s*<summary>QR code of the address alone/);
     expect(text).toContain('The price holds until Nov 20, 2025, 15:01 UTC');
     expect(text).toContain('Received 0 sat');
-    expect(text).toContain('Missing 25,000 sat');
+    expect(text).not.toContain('Missing');
     expect(text).toContain('Description 2 posters');
     expect(text).toContain('Reference 1007');
-    expect(text).toContain('Open Scan the code with your wallet');
+    expect(text).toContain('Waiting for your payment Scan the code with your wallet');
     expect(seen.headers.get('Refresh')).toBe('20');
     expect(text).not.toContain('Back to');
     expect(seen.text).not.toContain('cart-7f');
@@ -65,7 +65,7 @@ describe('an open order', () => {
   test('in satoshis has no rate, no countdown, and the end of the order', async () => {
     const till = await openTill(inSatoshis);
     const seen = await see(till);
-    expect(textOf(seen)).toContain('25,000 sat Open');
+    expect(textOf(seen)).toContain('25,000 sat Waiting for your payment');
     expect(textOf(seen)).toContain('Pay until Nov 20, 2025, 15:46 UTC');
     expect(textOf(seen)).not.toContain('Rate');
     expect(seen.text).not.toContain('data-until=');
@@ -83,7 +83,7 @@ describe('an open order', () => {
     const seen = await see(till);
     expect(textOf(seen)).toContain('10,000 sat arrived. Pay the missing 15,000 sat to the same');
     expect(seen.text).toContain(`bitcoin:${till.address}?amount=0.00015&amp;`);
-    expect(textOf(seen)).toContain('Received 10,000 sat Missing 15,000 sat');
+    expect(textOf(seen)).toContain('Waiting for your payment Short by 15,000 sat');
     expect(textOf(seen)).toContain('State Seen');
   });
 
@@ -252,7 +252,7 @@ describe('an order that waits no more', () => {
     till.app.server.disconnectAll();
     await till.app.world.advance(hourMs + 10_000);
     const seen = await see(till);
-    expect(textOf(seen)).toContain('Open The time to pay is over. Do not pay any more. If you');
+    expect(textOf(seen)).toContain('Expired The time to pay is over. Do not pay any more. If you');
     expect(textOf(seen)).not.toMatch(/BTC|Show the price/);
     expect((await renew(till)).status).toBe(303);
     expect((await see(till)).text).toBe(seen.text);

@@ -19,7 +19,8 @@ const linkGap = unpaidLimitOf(scanGap);
 interface Stranger {
   readonly shop: Shop;
   readonly issued: string[];
-  order(amount?: string): Promise<string>;
+  /** From a network of its own each time, or from a given one. */
+  order(amount?: string, network?: string): Promise<string>;
 }
 
 /** Orders by a new link. An order answers its status, or why it was refused. */
@@ -33,6 +34,11 @@ async function openLink(
   const link = await shop.write((tx) => shop.links.create(tx, now, { ...input, publicId }));
   const issued: string[] = [];
   let ids = 0;
+  let clients = 0;
+  const nextClient = (): string => {
+    clients += 1;
+    return `192.0.2.${clients}`;
+  };
   const options: LinkOrderOptions = {
     records: shop,
     world: {
@@ -49,9 +55,9 @@ async function openLink(
     onIssued: ({ address }) => void issued.push(address),
     ...changes,
   };
-  async function order(amount?: string): Promise<string> {
+  async function order(amount?: string, network = nextClient()): Promise<string> {
     const { input } = parsePayerInput(link, { amount });
-    const form = { ...(input as PayerInput), language: 'de' };
+    const form = { ...(input as PayerInput), language: 'de', network };
     try {
       return (await orderByLink(options, link, form)).status;
     } catch (error) {

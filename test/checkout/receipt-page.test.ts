@@ -65,6 +65,16 @@ test('it follows a payment until it is confirmed', async () => {
   expect(confirmed.text).not.toContain('data-poll=');
 });
 
+test('it names the contact of the shop', async () => {
+  const { app, see } = await openPaid();
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.changeStore(tx, 1, { contact: 'https://shop.example/ask' })),
+  );
+  expect((await see()).text).toContain(
+    '<dt>Contact of the shop</dt><dd><a href="https://shop.example/ask" target="_top">',
+  );
+});
+
 test('no cache, search engine or frame may have it', async () => {
   const { see } = await openPaid();
   const { headers } = await see();

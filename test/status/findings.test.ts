@@ -208,8 +208,9 @@ test('links that make no order because of the gap are a finding, while one is ac
   await issue(app, 1);
   expect(warnings(app)).toEqual([
     expect.stringContaining('wallets stop looking after 20'),
-    'wallet 1: its last 15 addresses are unpaid, so its links make no order; the rest of its gap limit ' +
-      "is for the shop. Raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap",
+    'wallet 1: its links make no order, because 15 addresses in a row are unpaid (0 orders by links from 0 ' +
+      "networks); the rest of its gap limit is for the shop. Either raise the gap limit of the merchant's " +
+      'wallet, and start serve with the same --wallet-gap, or switch the link off',
   ]);
   await send(`/links/${id}`, { active: false });
   expect(warnings(app)).toHaveLength(1);
@@ -242,15 +243,17 @@ test('links that stop, and then every new address, are one finding after the oth
   await untilReady(app);
   const body = JSON.stringify({ title: 'Mug', amount_sat: 5_000 });
   expect((await app.ask('/api/v3/links', { method: 'POST', body })).status).toBe(200);
+  const stopped = await alarmsOf(app, 'links-stopped', /\d+ addresses in a row/);
   const shown = await alarmsOf(app, 'gap-reached', /last \d+ addresses/);
   await issue(app, 15);
   await app.world.advance(5_000);
-  const [links] = await shown();
-  expect(links?.[0]).toBe('last 15 addresses');
+  expect(await shown()).toEqual([]);
+  const [links] = await stopped();
+  expect(links?.[0]).toBe('15 addresses in a row');
   await app.world.advance(20 * minuteMs);
   await issue(app, 1);
   const [all, ...others] = await shown();
-  expect(others).toEqual([]);
+  expect([...others, ...(await stopped())]).toEqual([]);
   expect(all?.[0]).toBe('last 16 addresses');
   expect(all?.[1]).not.toBe(links?.[1]);
 });
@@ -296,7 +299,7 @@ test('S-87 links that stop are one finding for each wallet, with its own time', 
     for (let count = 0; count < 15; count += 1) await app.newAddress(query);
     await app.world.advance(5_000);
   };
-  const shown = await alarmsOf(app, 'gap-reached', /wallet \d/);
+  const shown = await alarmsOf(app, 'links-stopped', /wallet \d/);
   await stop(1, '?match_callback=/cb');
   const [first] = await shown();
   expect(first?.[0]).toBe('wallet 1');

@@ -4,7 +4,12 @@ import type { LinkBody } from '../../src/domain/order/link-input.ts';
 import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import type { TestAppOptions } from './app.ts';
 import { openPriced, type PricedApp } from './priced.ts';
-import { type Seen, visitorOf } from './visitor.ts';
+import { type Seen, type Visitor, visitorOf } from './visitor.ts';
+
+/** A browser on the page of a link. */
+export interface Payer extends Pick<LinkScene, 'see' | 'submit' | 'send'> {
+  readonly visitor: Visitor;
+}
 
 export interface LinkScene {
   readonly app: PricedApp;
@@ -12,10 +17,12 @@ export interface LinkScene {
   /** The path of its page. */
   readonly path: string;
   see(query?: string, headers?: Record<string, string>): Promise<Seen>;
-  /** Loads the page and submits its form. */
+  /** Loads the page and submits its form, in a browser of its own. */
   submit(fields?: Record<string, string>, query?: string): Promise<Seen>;
-  /** Sends a body to the page. */
+  /** Sends a body to the page, from a browser of its own. */
   send(body: string, headers?: Record<string, string>): Promise<Seen>;
+  /** A browser that stores its cookie. @param network its address, by a trusted proxy */
+  browser(network?: string): Payer;
   change(body: LinkBody): Promise<void>;
   /** The orders of the link, the newest first. */
   orders(): Promise<OrderJson[]>;
@@ -30,9 +37,29 @@ export async function openLink(
   if (made.status !== 200) throw new Error(`no link: ${JSON.stringify(made.body)}`);
   const { id } = made.body;
   const path = `/l/${id}`;
-  const visitor = visitorOf(app);
+  const scene = {
+    app,
+    id,
+    path,
+    browser: (network?: string) => payerOn(visitorOf(app, from(network)), path),
+    see: (...asked: Parameters<Payer['see']>) => scene.browser().see(...asked),
+    submit: (...asked: Parameters<Payer['submit']>) => scene.browser().submit(...asked),
+    send: (...asked: Parameters<Payer['send']>) => scene.browser().send(...asked),
+    async change(change: LinkBody) {
+      const changed = await app.post(`/links/${id}`, change);
+      if (changed.status !== 200) throw new Error(JSON.stringify(changed.body));
+    },
+    orders: async () => (await app.get(`/orders?link_id=${id}&limit=100`)).body.data,
+  };
+  return scene;
+}
+
+const from = (network: string | undefined) =>
+  network === undefined ? {} : { headers: { 'X-Forwarded-For': network } };
+
+function payerOn(visitor: Visitor, path: string): Payer {
   return {
-    ...{ app, id, path },
+    visitor,
     see: (query = '', headers = {}) => visitor.get(path + query, headers),
     send: (form, headers = {}) => visitor.post(path, form, headers),
     async submit(fields = {}, query = '') {
@@ -41,11 +68,6 @@ export async function openLink(
       const sent = new URLSearchParams({ key: form.key, ...fields });
       return visitor.post(`/l/${form.action}`, String(sent));
     },
-    async change(change) {
-      const changed = await app.post(`/links/${id}`, change);
-      if (changed.status !== 200) throw new Error(JSON.stringify(changed.body));
-    },
-    orders: async () => (await app.get(`/orders?link_id=${id}&limit=100`)).body.data,
   };
 }
 

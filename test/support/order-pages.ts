@@ -99,6 +99,41 @@ const byName = {
       await pay(6_000);
       await mine(2);
     }),
+  paidAgain: () =>
+    reach(openPriced(), async ({ pay, mine, pass, price }) => {
+      await pay(25_000);
+      await mine(2);
+      await pass(45 * minuteMs);
+      await pay(5_000);
+      await price(5_000_000);
+    }),
+  refunded: () =>
+    reach(openPriced(), async ({ pay, mine, refund }) => {
+      await pay(31_000);
+      await mine(2);
+      await refund(5_000, 1_000);
+    }),
+  refundedInPart: () =>
+    reach(openPriced(), async ({ pay, mine, refund }) => {
+      await pay(31_000);
+      await mine(2);
+      await refund(2_000);
+    }),
+  canceledAndRefunded: () =>
+    reach(openPriced(), async ({ pay, mine, cancel, refund }) => {
+      await pay(10_000);
+      await mine(2);
+      await cancel();
+      await refund(10_000);
+    }),
+  expiredAndRefunded: () =>
+    reach(openPriced(), async ({ pay, mine, pass, refund }) => {
+      await pay(10_000);
+      await mine(2);
+      await pass(2 * hourMs);
+      await refund(10_000);
+    }),
+  rest: () => reach(openPriced(), ({ pay }) => pay(24_500)),
   expired: () => reach(openPriced(), ({ pass }) => pass(2 * hourMs)),
   expiredWithMoney: () =>
     reach(openPriced(), async ({ pay, pass }) => {

@@ -64,6 +64,8 @@ export interface OrderScene {
   price(priceCents: number): Promise<void>;
   requote(rateCents: number): Promise<void>;
   cancel(): Promise<void>;
+  /** The merchant pays back all or the excess, without a fee or with one. */
+  refund(amountSat: number, feeSat?: number): Promise<void>;
   accept(): Promise<void>;
   requireConfirmations(count: number): Promise<void>;
 }
@@ -204,6 +206,19 @@ export async function openOrder(
       }),
     requote: (rateCents) => write((tx) => orders.quote(tx, now, id, rateCents)),
     cancel: () => write((tx) => orders.cancel(tx, now, id)),
+    refund: (amountSat, feeSat = 0) =>
+      write((tx) => {
+        const refund = {
+          orderId: id,
+          choice: 'all',
+          amountSat,
+          feeSat,
+          address: 'bcrt1q',
+        } as const;
+        shop.refunds.prepare(tx, now, refund);
+        const sent = { txid: 'f'.repeat(64), currency: null, priceCents: null };
+        shop.refunds.finish(tx, now, id, sent);
+      }),
     accept: () => write((tx) => orders.accept(tx, now, id)),
     requireConfirmations: (requiredConfirmations) =>
       write((tx) => {

@@ -12,7 +12,7 @@ import type { Tx } from '../../store/db/writer.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
-import type { IsPending } from '../../store/wallets/addresses.ts';
+import type { IsPending } from '../../store/wallets/unpaid-addresses.ts';
 import type { AddressRequest, IssueAddress, Issued, OrderDraft } from '../api-parts.ts';
 import { type Place, placeOf } from '../chosen-store.ts';
 

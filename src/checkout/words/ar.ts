@@ -10,7 +10,7 @@ export const ar: Words = {
   languageIs: (name) => `اللغة: ${name}`,
   copied: 'تم النسخ',
   orderStates: {
-    open: 'مفتوح',
+    open: 'في انتظار دفعتك',
     processing: 'قيد المعالجة',
     paid: 'مدفوع',
     expired: 'منتهي الصلاحية',
@@ -49,6 +49,11 @@ export const ar: Words = {
     fellAway: 'لم تعد دفعتك قائمة: لم يستلمها المتجر.',
     cameLate: 'وصلت دفعتك متأخرة، لذلك قد يراجع المتجر الطلب قبل تسليمه.',
     paidTooMuch: (excess) => `دفعت ${excess} أكثر من المطلوب: اسأل المتجر عن ذلك.`,
+    tooLittleMissing: (missing) =>
+      `ينقص ${missing} فقط، وهو أقل من أن يُرسل. يُطلب من المتجر قبوله، ولا يلزمك فعل شيء.`,
+    paidAgain: (excess) =>
+      `كان الطلب مدفوعًا بالفعل، ثم وصل ${excess} مرة أخرى: اطلب من المتجر إعادته.`,
+    refunded: (amount) => `أعاد المتجر ${amount}.`,
   },
   late: 'متأخر',
   shortBy: (amount) => `ينقص ${amount}`,
@@ -58,7 +63,7 @@ export const ar: Words = {
     openWallet: 'فتح في محفظة',
     copyAddress: 'نسخ العنوان',
     copyAmount: 'نسخ المبلغ',
-    copyLink: 'نسخ رابط للمحفظة',
+    payAgain: 'الدفع مرة أخرى',
     qrCode: 'رمز QR للعنوان والمبلغ',
     qrCodeOfAddress: 'رمز QR للعنوان، دون المبلغ',
     addressAlone: 'رمز QR للعنوان وحده',
@@ -76,7 +81,6 @@ export const ar: Words = {
     price: 'السعر',
     rate: 'سعر الصرف',
     received: 'المبلغ المستلَم',
-    missing: 'المبلغ الناقص',
     overBy: 'المبلغ الزائد',
     ordered: 'وقت الطلب',
     paid: 'وقت الدفع',
@@ -87,6 +91,8 @@ export const ar: Words = {
     transaction: 'المعاملة',
     address: 'إلى العنوان',
     confirmations: 'التأكيدات',
+    refunded: 'المُعاد',
+    contact: 'التواصل مع المتجر',
   },
   rateOf: (price, bitcoin) => `${price} مقابل ${bitcoin}`,
   newestPayments: (shown) =>
@@ -193,6 +199,10 @@ export const ar: Words = {
     gap: {
       title: 'يرجى سؤال المتجر',
       text: 'لا يمكن للمتجر قبول دفعة عبر هذا الرابط الآن. لا تدفع: اسأل المتجر.',
+    },
+    network: {
+      title: 'طلبات كثيرة غير مدفوعة',
+      text: 'عدة طلبات من شبكتك تنتظر الدفع. ادفع أحدها، أو استخدم شبكة أخرى مثل بيانات الهاتف، أو اسأل المتجر.',
     },
     unexpected: {
       title: 'لم ينجح ذلك',

@@ -10,7 +10,7 @@ export const cs: Words = {
   languageIs: (name) => `Jazyk: ${name}`,
   copied: 'Zkopírováno',
   orderStates: {
-    open: 'Otevřená',
+    open: 'Čeká se na vaši platbu',
     processing: 'Zpracovává se',
     paid: 'Zaplacená',
     expired: 'Vypršela',
@@ -49,6 +49,11 @@ export const cs: Words = {
     fellAway: 'Vaše platba zanikla: obchod ji neobdržel.',
     cameLate: 'Vaše platba dorazila pozdě, a tak obchod možná objednávku před dodáním zkontroluje.',
     paidTooMuch: (excess) => `Zaplatili jste o ${excess} více: obraťte se kvůli tomu na obchod.`,
+    tooLittleMissing: (missing) =>
+      `Chybí jen ${missing}: na odeslání je to příliš málo. Obchod je požádán, aby to přijal. Nemusíte nic dělat.`,
+    paidAgain: (excess) =>
+      `Objednávka už byla zaplacená a dorazilo ještě ${excess}: požádejte obchod o vrácení.`,
+    refunded: (amount) => `Obchod vrátil ${amount}.`,
   },
   late: 'Opožděná',
   shortBy: (amount) => `Chybí ${amount}`,
@@ -58,7 +63,7 @@ export const cs: Words = {
     openWallet: 'Otevřít v peněžence',
     copyAddress: 'Kopírovat adresu',
     copyAmount: 'Kopírovat částku',
-    copyLink: 'Kopírovat odkaz pro peněženku',
+    payAgain: 'Zaplatit znovu',
     qrCode: 'QR kód s adresou a částkou',
     qrCodeOfAddress: 'QR kód s adresou, bez částky',
     addressAlone: 'QR kód jen s adresou',
@@ -76,7 +81,6 @@ export const cs: Words = {
     price: 'Cena',
     rate: 'Kurz',
     received: 'Přijato',
-    missing: 'Chybí',
     overBy: 'Přeplatek',
     ordered: 'Objednáno',
     paid: 'Zaplaceno',
@@ -87,6 +91,8 @@ export const cs: Words = {
     transaction: 'Transakce',
     address: 'Na adresu',
     confirmations: 'Potvrzení',
+    refunded: 'Vráceno',
+    contact: 'Kontakt na obchod',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
@@ -189,6 +195,10 @@ export const cs: Words = {
     gap: {
       title: 'Obraťte se, prosím, na obchod',
       text: 'Obchod teď nemůže přes tento odkaz přijmout platbu. Neplaťte: obraťte se na obchod.',
+    },
+    network: {
+      title: 'Příliš mnoho nezaplacených objednávek',
+      text: 'Několik objednávek z vaší sítě čeká na platbu. Zaplaťte jednu z nich, použijte jinou síť, třeba mobilní data, nebo se obraťte na obchod.',
     },
     unexpected: {
       title: 'To se nepovedlo',

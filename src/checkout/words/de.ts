@@ -10,7 +10,7 @@ export const de: Words = {
   languageIs: (name) => `Sprache: ${name}`,
   copied: 'Kopiert',
   orderStates: {
-    open: 'Offen',
+    open: 'Wartet auf Ihre Zahlung',
     processing: 'In Bearbeitung',
     paid: 'Bezahlt',
     expired: 'Abgelaufen',
@@ -52,6 +52,11 @@ export const de: Words = {
     cameLate:
       'Ihre Zahlung kam verspätet an. Deshalb prüft der Shop die Bestellung vielleicht, bevor er liefert.',
     paidTooMuch: (excess) => `Sie haben ${excess} zu viel gezahlt: Fragen Sie den Shop danach.`,
+    tooLittleMissing: (missing) =>
+      `Es fehlen nur ${missing}: zu wenig, um es zu senden. Der Shop wird gebeten, das anzunehmen. Sie müssen nichts tun.`,
+    paidAgain: (excess) =>
+      `Die Bestellung war schon bezahlt, und ${excess} kamen noch einmal an: Bitten Sie den Shop, das zurückzuzahlen.`,
+    refunded: (amount) => `Der Shop hat ${amount} zurückgezahlt.`,
   },
   late: 'Verspätet',
   shortBy: (amount) => `Es fehlen ${amount}`,
@@ -61,7 +66,7 @@ export const de: Words = {
     openWallet: 'In einer Wallet öffnen',
     copyAddress: 'Adresse kopieren',
     copyAmount: 'Betrag kopieren',
-    copyLink: 'Link für eine Wallet kopieren',
+    payAgain: 'Noch einmal zahlen',
     qrCode: 'QR-Code mit Adresse und Betrag',
     qrCodeOfAddress: 'QR-Code der Adresse, ohne den Betrag',
     addressAlone: 'QR-Code nur mit der Adresse',
@@ -79,7 +84,6 @@ export const de: Words = {
     price: 'Preis',
     rate: 'Kurs',
     received: 'Eingegangen',
-    missing: 'Fehlbetrag',
     overBy: 'Zu viel gezahlt',
     ordered: 'Bestellt',
     paid: 'Bezahlt',
@@ -90,6 +94,8 @@ export const de: Words = {
     transaction: 'Transaktion',
     address: 'An Adresse',
     confirmations: 'Bestätigungen',
+    refunded: 'Zurückgezahlt',
+    contact: 'Kontakt zum Shop',
   },
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
@@ -192,6 +198,10 @@ export const de: Words = {
     gap: {
       title: 'Bitte fragen Sie den Shop',
       text: 'Der Shop kann über diesen Link im Moment keine Zahlung annehmen. Zahlen Sie nicht: Fragen Sie den Shop.',
+    },
+    network: {
+      title: 'Zu viele unbezahlte Bestellungen',
+      text: 'Mehrere Bestellungen aus Ihrem Netz warten auf eine Zahlung. Bezahlen Sie eine davon, verwenden Sie ein anderes Netz, zum Beispiel mobile Daten, oder fragen Sie den Shop.',
     },
     unexpected: {
       title: 'Das hat nicht geklappt',

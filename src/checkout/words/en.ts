@@ -10,7 +10,7 @@ export const en: Words = {
   languageIs: (name) => `Language: ${name}`,
   copied: 'Copied',
   orderStates: {
-    open: 'Open',
+    open: 'Waiting for your payment',
     processing: 'Processing',
     paid: 'Paid',
     expired: 'Expired',
@@ -49,6 +49,11 @@ export const en: Words = {
     fellAway: 'Your payment fell away: the shop did not receive it.',
     cameLate: 'Your payment came late, so the shop may look at the order before it delivers.',
     paidTooMuch: (excess) => `You paid ${excess} too much: ask the shop about it.`,
+    tooLittleMissing: (missing) =>
+      `Only ${missing} is missing: too little to send. The shop is asked to accept it, and you need do nothing.`,
+    paidAgain: (excess) =>
+      `The order was paid already, and ${excess} came again: ask the shop to pay it back.`,
+    refunded: (amount) => `The shop paid ${amount} back.`,
   },
   late: 'Late',
   shortBy: (amount) => `Short by ${amount}`,
@@ -58,7 +63,7 @@ export const en: Words = {
     openWallet: 'Open in a wallet',
     copyAddress: 'Copy address',
     copyAmount: 'Copy amount',
-    copyLink: 'Copy link for a wallet',
+    payAgain: 'Pay again',
     qrCode: 'QR code of the address and the amount',
     qrCodeOfAddress: 'QR code of the address, without the amount',
     addressAlone: 'QR code of the address alone',
@@ -76,7 +81,6 @@ export const en: Words = {
     price: 'Price',
     rate: 'Rate',
     received: 'Received',
-    missing: 'Missing',
     overBy: 'Over by',
     ordered: 'Ordered',
     paid: 'Paid',
@@ -87,6 +91,8 @@ export const en: Words = {
     transaction: 'Transaction',
     address: 'To address',
     confirmations: 'Confirmations',
+    refunded: 'Paid back',
+    contact: 'Contact of the shop',
   },
   rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>
@@ -187,6 +193,10 @@ export const en: Words = {
     gap: {
       title: 'Please ask the shop',
       text: 'The shop cannot take a payment by this link right now. Do not pay: ask the shop.',
+    },
+    network: {
+      title: 'Too many unpaid orders',
+      text: 'Several orders from your network wait for a payment. Pay one of them, use another network such as mobile data, or ask the shop.',
     },
     unexpected: {
       title: 'That did not work',

@@ -10,7 +10,7 @@ export const es: Words = {
   languageIs: (name) => `Idioma: ${name}`,
   copied: 'Copiado',
   orderStates: {
-    open: 'Abierto',
+    open: 'A la espera de su pago',
     processing: 'En proceso',
     paid: 'Pagado',
     expired: 'Expirado',
@@ -51,6 +51,11 @@ export const es: Words = {
     cameLate:
       'Su pago llegó tarde, así que es posible que la tienda revise el pedido antes de entregarlo.',
     paidTooMuch: (excess) => `Ha pagado ${excess} de más: consulte a la tienda.`,
+    tooLittleMissing: (missing) =>
+      `Faltan solo ${missing}: demasiado poco para enviarlo. Se pide a la tienda que lo acepte; no tiene que hacer nada.`,
+    paidAgain: (excess) =>
+      `El pedido ya estaba pagado y llegaron otros ${excess}: pida a la tienda que se los devuelva.`,
+    refunded: (amount) => `La tienda devolvió ${amount}.`,
   },
   late: 'Con retraso',
   shortBy: (amount) => `Faltan ${amount}`,
@@ -60,7 +65,7 @@ export const es: Words = {
     openWallet: 'Abrir en una billetera',
     copyAddress: 'Copiar la dirección',
     copyAmount: 'Copiar el importe',
-    copyLink: 'Copiar el enlace para una billetera',
+    payAgain: 'Pagar de nuevo',
     qrCode: 'Código QR de la dirección y el importe',
     qrCodeOfAddress: 'Código QR de la dirección, sin el importe',
     addressAlone: 'Código QR de la dirección sola',
@@ -78,7 +83,6 @@ export const es: Words = {
     price: 'Precio',
     rate: 'Cotización',
     received: 'Recibido',
-    missing: 'Falta',
     overBy: 'Pagado de más',
     ordered: 'Pedido el',
     paid: 'Pagado el',
@@ -89,6 +93,8 @@ export const es: Words = {
     transaction: 'Transacción',
     address: 'A la dirección',
     confirmations: 'Confirmaciones',
+    refunded: 'Devuelto',
+    contact: 'Contacto de la tienda',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
@@ -191,6 +197,10 @@ export const es: Words = {
     gap: {
       title: 'Consulte a la tienda, por favor',
       text: 'La tienda no puede aceptar un pago con este enlace en este momento. No pague: consulte a la tienda.',
+    },
+    network: {
+      title: 'Demasiados pedidos sin pagar',
+      text: 'Varios pedidos de su red esperan un pago. Pague uno de ellos, use otra red, como los datos móviles, o consulte a la tienda.',
     },
     unexpected: {
       title: 'No ha funcionado',

@@ -11,7 +11,7 @@ export const fr: Words = {
   languageIs: (name) => `Langue\u202F: ${name}`,
   copied: 'Copié',
   orderStates: {
-    open: 'Ouverte',
+    open: 'En attente de votre paiement',
     processing: 'En cours de traitement',
     paid: 'Payée',
     expired: 'Expirée',
@@ -52,6 +52,11 @@ export const fr: Words = {
     cameLate:
       'Votre paiement est arrivé en retard\u202F: la boutique vérifiera peut-être la commande avant de la livrer.',
     paidTooMuch: (excess) => `Vous avez payé ${excess} de trop\u202F: contactez la boutique.`,
+    tooLittleMissing: (missing) =>
+      `Il ne manque que ${missing}\u202F: trop peu pour être envoyé. La boutique est priée de l’accepter, et vous n’avez rien à faire.`,
+    paidAgain: (excess) =>
+      `La commande était déjà payée, et ${excess} sont arrivés en plus\u202F: demandez à la boutique de vous les rembourser.`,
+    refunded: (amount) => `La boutique a remboursé ${amount}.`,
   },
   late: 'En retard',
   shortBy: (amount) => `Il manque ${amount}`,
@@ -61,7 +66,7 @@ export const fr: Words = {
     openWallet: 'Ouvrir dans un portefeuille',
     copyAddress: 'Copier l’adresse',
     copyAmount: 'Copier le montant',
-    copyLink: 'Copier le lien pour un portefeuille',
+    payAgain: 'Payer à nouveau',
     qrCode: 'Code QR de l’adresse et du montant',
     qrCodeOfAddress: 'Code QR de l’adresse, sans le montant',
     addressAlone: 'Code QR de l’adresse seule',
@@ -79,7 +84,6 @@ export const fr: Words = {
     price: 'Prix',
     rate: 'Cours',
     received: 'Reçu',
-    missing: 'Manquant',
     overBy: 'Payé en trop',
     ordered: 'Commandé le',
     paid: 'Payé le',
@@ -90,6 +94,8 @@ export const fr: Words = {
     transaction: 'Transaction',
     address: 'À l’adresse',
     confirmations: 'Confirmations',
+    refunded: 'Remboursé',
+    contact: 'Contact de la boutique',
   },
   rateOf: (price, bitcoin) => `${price} pour ${bitcoin}`,
   newestPayments: (shown) =>
@@ -192,6 +198,10 @@ export const fr: Words = {
     gap: {
       title: 'Veuillez contacter la boutique',
       text: 'La boutique ne peut pas recevoir de paiement par ce lien pour le moment. Ne payez pas\u202F: contactez la boutique.',
+    },
+    network: {
+      title: 'Trop de commandes impayées',
+      text: 'Plusieurs commandes de votre réseau attendent un paiement. Payez l’une d’elles, utilisez un autre réseau, par exemple les données mobiles, ou contactez la boutique.',
     },
     unexpected: {
       title: 'Cela n’a pas fonctionné',

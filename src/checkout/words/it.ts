@@ -10,7 +10,7 @@ export const it: Words = {
   languageIs: (name) => `Lingua: ${name}`,
   copied: 'Copiato',
   orderStates: {
-    open: 'Aperto',
+    open: 'In attesa del Suo pagamento',
     processing: 'In elaborazione',
     paid: 'Pagato',
     expired: 'Scaduto',
@@ -51,6 +51,11 @@ export const it: Words = {
     cameLate:
       'Il Suo pagamento è arrivato in ritardo, perciò il negozio potrebbe controllare l’ordine prima di consegnarlo.',
     paidTooMuch: (excess) => `Ha pagato ${excess} in più: contatti il negozio.`,
+    tooLittleMissing: (missing) =>
+      `Mancano solo ${missing}: troppo poco per inviarlo. Si chiede al negozio di accettarlo, e Lei non deve fare nulla.`,
+    paidAgain: (excess) =>
+      `L’ordine era già pagato e sono arrivati altri ${excess}: chieda al negozio di restituirli.`,
+    refunded: (amount) => `Il negozio ha restituito ${amount}.`,
   },
   late: 'In ritardo',
   shortBy: (amount) => `Mancano ${amount}`,
@@ -60,7 +65,7 @@ export const it: Words = {
     openWallet: 'Apri in un portafoglio',
     copyAddress: 'Copia l’indirizzo',
     copyAmount: 'Copia l’importo',
-    copyLink: 'Copia il link per un portafoglio',
+    payAgain: 'Pagare di nuovo',
     qrCode: 'Codice QR dell’indirizzo e dell’importo',
     qrCodeOfAddress: 'Codice QR dell’indirizzo, senza l’importo',
     addressAlone: 'Codice QR del solo indirizzo',
@@ -78,7 +83,6 @@ export const it: Words = {
     price: 'Prezzo',
     rate: 'Cambio',
     received: 'Ricevuto',
-    missing: 'Mancante',
     overBy: 'Pagato in più',
     ordered: 'Ordinato il',
     paid: 'Pagato il',
@@ -89,6 +93,8 @@ export const it: Words = {
     transaction: 'Transazione',
     address: 'All’indirizzo',
     confirmations: 'Conferme',
+    refunded: 'Restituito',
+    contact: 'Contatto del negozio',
   },
   rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
   newestPayments: (shown) =>
@@ -191,6 +197,10 @@ export const it: Words = {
     gap: {
       title: 'Contatti il negozio, per favore',
       text: 'Il negozio non può accettare un pagamento con questo link al momento. Non paghi: contatti il negozio.',
+    },
+    network: {
+      title: 'Troppi ordini non pagati',
+      text: 'Più ordini dalla Sua rete attendono un pagamento. Ne paghi uno, usi un’altra rete, per esempio i dati mobili, o contatti il negozio.',
     },
     unexpected: {
       title: 'Non ha funzionato',

@@ -10,7 +10,7 @@ export const ja: Words = {
   languageIs: (name) => `言語：${name}`,
   copied: 'コピーしました',
   orderStates: {
-    open: '受付中',
+    open: 'お支払い待ち',
     processing: '処理中',
     paid: '支払い済み',
     expired: '期限切れ',
@@ -52,6 +52,11 @@ export const ja: Words = {
       'お支払いが遅れて届いたため、ショップは商品をお渡しする前に注文を確認することがあります。',
     paidTooMuch: (excess) =>
       `お支払いが${excess}多すぎました。この件はショップにお問い合わせください。`,
+    tooLittleMissing: (missing) =>
+      `不足は ${missing} のみで、送金するには少なすぎます。ショップに承認を依頼しますので、お手続きは必要ありません。`,
+    paidAgain: (excess) =>
+      `ご注文はすでにお支払い済みですが、さらに ${excess} が届きました。返金についてはショップにお問い合わせください。`,
+    refunded: (amount) => `ショップは ${amount} を返金しました。`,
   },
   late: '期限後',
   shortBy: (amount) => `${amount}不足`,
@@ -61,7 +66,7 @@ export const ja: Words = {
     openWallet: 'ウォレットで開く',
     copyAddress: 'アドレスをコピー',
     copyAmount: '金額をコピー',
-    copyLink: 'ウォレット用リンクをコピー',
+    payAgain: 'もう一度支払う',
     qrCode: 'アドレスと金額のQRコード',
     qrCodeOfAddress: '金額を含まないアドレスのQRコード',
     addressAlone: 'アドレスだけのQRコード',
@@ -79,7 +84,6 @@ export const ja: Words = {
     price: '価格',
     rate: 'レート',
     received: '受取額',
-    missing: '不足額',
     overBy: '超過額',
     ordered: '注文日時',
     paid: '支払い日時',
@@ -90,6 +94,8 @@ export const ja: Words = {
     transaction: 'トランザクション',
     address: '送金先アドレス',
     confirmations: '承認数',
+    refunded: '返金済み',
+    contact: 'ショップの連絡先',
   },
   rateOf: (price, bitcoin) => `${bitcoin}あたり${price}`,
   newestPayments: (shown) =>
@@ -185,6 +191,10 @@ export const ja: Words = {
     gap: {
       title: 'ショップにお問い合わせください',
       text: 'ショップは現在、このリンクではお支払いを受け付けられません。お支払いにならず、ショップにお問い合わせください。',
+    },
+    network: {
+      title: '未払いの注文が多すぎます',
+      text: 'お使いのネットワークからの複数の注文がお支払いを待っています。そのいずれかをお支払いになるか、モバイルデータなど別のネットワークをお使いになるか、ショップにお問い合わせください。',
     },
     unexpected: {
       title: '操作が完了しませんでした',

@@ -10,7 +10,7 @@ export const nl: Words = {
   languageIs: (name) => `Taal: ${name}`,
   copied: 'Gekopieerd',
   orderStates: {
-    open: 'Openstaand',
+    open: 'Wacht op uw betaling',
     processing: 'In behandeling',
     paid: 'Betaald',
     expired: 'Verlopen',
@@ -51,6 +51,11 @@ export const nl: Words = {
     cameLate:
       'Uw betaling kwam laat, dus de winkel bekijkt de bestelling misschien voordat er geleverd wordt.',
     paidTooMuch: (excess) => `U hebt ${excess} te veel betaald: vraag de winkel ernaar.`,
+    tooLittleMissing: (missing) =>
+      `Er ontbreekt maar ${missing}: te weinig om te versturen. De winkel wordt gevraagd dit te accepteren. U hoeft niets te doen.`,
+    paidAgain: (excess) =>
+      `De bestelling was al betaald, en er kwam nog ${excess} bij: vraag de winkel dit terug te betalen.`,
+    refunded: (amount) => `De winkel heeft ${amount} terugbetaald.`,
   },
   late: 'Te laat',
   shortBy: (amount) => `${amount} te weinig`,
@@ -60,7 +65,7 @@ export const nl: Words = {
     openWallet: 'Openen in een wallet',
     copyAddress: 'Adres kopiëren',
     copyAmount: 'Bedrag kopiëren',
-    copyLink: 'Link voor een wallet kopiëren',
+    payAgain: 'Opnieuw betalen',
     qrCode: 'QR-code van het adres en het bedrag',
     qrCodeOfAddress: 'QR-code van het adres, zonder het bedrag',
     addressAlone: 'QR-code van alleen het adres',
@@ -78,7 +83,6 @@ export const nl: Words = {
     price: 'Prijs',
     rate: 'Koers',
     received: 'Ontvangen',
-    missing: 'Ontbreekt',
     overBy: 'Te veel betaald',
     ordered: 'Besteld op',
     paid: 'Betaald op',
@@ -89,6 +93,8 @@ export const nl: Words = {
     transaction: 'Transactie',
     address: 'Aan adres',
     confirmations: 'Bevestigingen',
+    refunded: 'Terugbetaald',
+    contact: 'Contact met de winkel',
   },
   rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
   newestPayments: (shown) =>
@@ -190,6 +196,10 @@ export const nl: Words = {
     gap: {
       title: 'Vraag het de winkel',
       text: 'De winkel kan op dit moment geen betaling via deze link aannemen. Betaal niet: vraag het de winkel.',
+    },
+    network: {
+      title: 'Te veel onbetaalde bestellingen',
+      text: 'Meerdere bestellingen van uw netwerk wachten op een betaling. Betaal er een, gebruik een ander netwerk, zoals mobiele data, of vraag het de winkel.',
     },
     unexpected: {
       title: 'Dat is niet gelukt',

@@ -10,7 +10,7 @@ export const pl: Words = {
   languageIs: (name) => `Język: ${name}`,
   copied: 'Skopiowano',
   orderStates: {
-    open: 'Otwarte',
+    open: 'Oczekiwanie na płatność',
     processing: 'Przetwarzane',
     paid: 'Opłacone',
     expired: 'Wygasłe',
@@ -51,6 +51,11 @@ export const pl: Words = {
     cameLate:
       'Płatność wpłynęła z opóźnieniem, więc sklep może sprawdzić zamówienie, zanim je zrealizuje.',
     paidTooMuch: (excess) => `Zapłacono o ${excess} za dużo: proszę zapytać o to sklep.`,
+    tooLittleMissing: (missing) =>
+      `Brakuje tylko ${missing}: to za mało, aby to wysłać. Sklep jest proszony o przyjęcie tej płatności. Nie trzeba nic robić.`,
+    paidAgain: (excess) =>
+      `Zamówienie było już opłacone, a dotarło jeszcze ${excess}: proszę zwrócić się do sklepu o zwrot.`,
+    refunded: (amount) => `Sklep zwrócił ${amount}.`,
   },
   late: 'Po terminie',
   shortBy: (amount) => `Brakuje ${amount}`,
@@ -60,7 +65,7 @@ export const pl: Words = {
     openWallet: 'Otwórz w portfelu',
     copyAddress: 'Kopiuj adres',
     copyAmount: 'Kopiuj kwotę',
-    copyLink: 'Kopiuj link dla portfela',
+    payAgain: 'Zapłać ponownie',
     qrCode: 'Kod QR z adresem i kwotą',
     qrCodeOfAddress: 'Kod QR z adresem, bez kwoty',
     addressAlone: 'Kod QR z samym adresem',
@@ -78,7 +83,6 @@ export const pl: Words = {
     price: 'Cena',
     rate: 'Kurs',
     received: 'Otrzymano',
-    missing: 'Brakuje',
     overBy: 'Nadpłata',
     ordered: 'Zamówiono',
     paid: 'Zapłacono',
@@ -89,6 +93,8 @@ export const pl: Words = {
     transaction: 'Transakcja',
     address: 'Na adres',
     confirmations: 'Potwierdzenia',
+    refunded: 'Zwrócono',
+    contact: 'Kontakt ze sklepem',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
@@ -192,6 +198,10 @@ export const pl: Words = {
     gap: {
       title: 'Proszę zapytać sklep',
       text: 'Sklep nie może teraz przyjąć płatności przez ten link. Proszę nie płacić: należy zapytać sklep.',
+    },
+    network: {
+      title: 'Zbyt wiele nieopłaconych zamówień',
+      text: 'Kilka zamówień z tej sieci czeka na płatność. Proszę opłacić jedno z nich, użyć innej sieci, na przykład danych komórkowych, albo zapytać sklep.',
     },
     unexpected: {
       title: 'To się nie udało',

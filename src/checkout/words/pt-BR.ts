@@ -10,7 +10,7 @@ export const ptBR: Words = {
   languageIs: (name) => `Idioma: ${name}`,
   copied: 'Copiado',
   orderStates: {
-    open: 'Aberto',
+    open: 'Aguardando o seu pagamento',
     processing: 'Em processamento',
     paid: 'Pago',
     expired: 'Expirado',
@@ -51,6 +51,11 @@ export const ptBR: Words = {
     cameLate:
       'Seu pagamento chegou com atraso, por isso a loja talvez verifique o pedido antes de entregar.',
     paidTooMuch: (excess) => `Você pagou ${excess} a mais: fale com a loja sobre isso.`,
+    tooLittleMissing: (missing) =>
+      `Faltam só ${missing}: pouco demais para enviar. Pede-se à loja que aceite, e você não precisa fazer nada.`,
+    paidAgain: (excess) =>
+      `O pedido já estava pago, e chegaram mais ${excess}: peça à loja que devolva.`,
+    refunded: (amount) => `A loja devolveu ${amount}.`,
   },
   late: 'Com atraso',
   shortBy: (amount) => `Faltam ${amount}`,
@@ -60,7 +65,7 @@ export const ptBR: Words = {
     openWallet: 'Abrir em uma carteira',
     copyAddress: 'Copiar o endereço',
     copyAmount: 'Copiar o valor',
-    copyLink: 'Copiar o link para uma carteira',
+    payAgain: 'Pagar de novo',
     qrCode: 'Código QR do endereço e do valor',
     qrCodeOfAddress: 'Código QR do endereço, sem o valor',
     addressAlone: 'Código QR somente do endereço',
@@ -78,7 +83,6 @@ export const ptBR: Words = {
     price: 'Preço',
     rate: 'Cotação',
     received: 'Recebido',
-    missing: 'Falta',
     overBy: 'Pago a mais',
     ordered: 'Pedido em',
     paid: 'Pago em',
@@ -89,6 +93,8 @@ export const ptBR: Words = {
     transaction: 'Transação',
     address: 'Para o endereço',
     confirmations: 'Confirmações',
+    refunded: 'Devolvido',
+    contact: 'Contato da loja',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
@@ -191,6 +197,10 @@ export const ptBR: Words = {
     gap: {
       title: 'Fale com a loja, por favor',
       text: 'A loja não pode aceitar um pagamento por este link no momento. Não pague: fale com a loja.',
+    },
+    network: {
+      title: 'Muitos pedidos não pagos',
+      text: 'Vários pedidos da sua rede esperam um pagamento. Pague um deles, use outra rede, como os dados móveis, ou fale com a loja.',
     },
     unexpected: {
       title: 'Não funcionou',

@@ -44,6 +44,11 @@ export interface Words {
     readonly fellAway: string;
     readonly cameLate: string;
     readonly paidTooMuch: One;
+    /** Less than a wallet sends. */
+    readonly tooLittleMissing: One;
+    /** More came after the order was paid. */
+    readonly paidAgain: One;
+    readonly refunded: One;
   };
   /** Beside the state of an order. */
   readonly late: string;
@@ -55,7 +60,8 @@ export interface Words {
     readonly openWallet: string;
     readonly copyAddress: string;
     readonly copyAmount: string;
-    readonly copyLink: string;
+    /** Shows the code after a payment fell away. */
+    readonly payAgain: string;
     readonly qrCode: string;
     readonly qrCodeOfAddress: string;
     readonly addressAlone: string;
@@ -74,7 +80,6 @@ export interface Words {
     readonly price: string;
     readonly rate: string;
     readonly received: string;
-    readonly missing: string;
     readonly overBy: string;
     readonly ordered: string;
     readonly paid: string;
@@ -85,6 +90,9 @@ export interface Words {
     readonly transaction: string;
     readonly address: string;
     readonly confirmations: string;
+    readonly refunded: string;
+    /** How the shop is asked. */
+    readonly contact: string;
   };
   /** @param bitcoin one bitcoin */
   readonly rateOf: (price: string, bitcoin: string) => string;
@@ -154,6 +162,8 @@ export interface Words {
     readonly noPrice: Message;
     /** Too many addresses of the wallet are unpaid. */
     readonly gap: Message;
+    /** Too many orders of the customer's network are unpaid. */
+    readonly network: Message;
     readonly unexpected: Message;
     readonly backToOrder: string;
     readonly back: string;

@@ -190,6 +190,7 @@ function detail(records: Records, row: StoreRow) {
     quote_seconds: row.quoteSeconds,
     tolerance_percent: row.toleranceBasisPoints / 100,
     return_url: row.returnUrl,
+    contact: row.contact,
     language: row.language,
     embed: row.embedOrigins.split(' ').filter(Boolean),
     allow_private_callback: row.allowPrivateCallback,
@@ -397,6 +398,7 @@ const showOrderTerms = (row: StoreRow): string =>
     `tolerance ${row.toleranceBasisPoints / 100} %`,
     ...(row.latePolicy === 'ask' ? ['late money counts once you accept it'] : []),
     ...(row.returnUrl === null ? [] : [`back to ${row.returnUrl}`]),
+    ...(row.contact === null ? [] : [`contact ${row.contact}`]),
     ...(row.language === null ? [] : [`language ${row.language}`]),
   ].join(', ');
 

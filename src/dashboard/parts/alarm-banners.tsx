@@ -109,6 +109,11 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     text: 'Raise the gap limit of your own wallet, then start serve with the same --wallet-gap and a higher --refuse-gap. A payment to a newer address ends this too.',
     ...addresses,
   },
+  'links-stopped': {
+    text: 'Raise the gap limit in the settings of your own wallet, then start serve with the same --wallet-gap. Or switch the link off that strangers use. A block with a payment to a newer address ends this, too.',
+    path: '/links',
+    link: 'Links',
+  },
   'no-price': {
     text: 'Rates shows what each source answers. Nothing, if it ends within minutes. Otherwise name another source with --price-source; orders in satoshis need none.',
     path: '/settings/rates',

@@ -3,7 +3,7 @@
 // reference of the order.
 
 import { unixSeconds } from '../../lib/time-units.ts';
-import type { OrderEventType, OrderStatus } from '../order/order.ts';
+import { minSentSat, type OrderEventType, type OrderStatus } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
 import { exactBitcoin, formatMoney, parseMoney } from '../payment/money.ts';
 import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
@@ -13,6 +13,7 @@ export const noticeLabels = {
   'order.paid': 'Order paid',
   'order.late': 'Order paid late',
   'order.short': 'Order expired with too little money',
+  'order.over': 'More money for a paid order',
   'order.reversed': 'Payment reversed',
   'delivery.failed': 'Delivery to the shop failed',
   findings: 'Alarms, when they begin and end',
@@ -103,6 +104,14 @@ export function orderNotice(change: OrderChange): Notice | undefined {
 function orderTexts({ type, was, order }: OrderChange): OrderTexts | undefined {
   if (type === 'order.paid') return order.late ? paidLate : paid;
   if (type === 'order.reversed') return reversed(was);
+  const { status, excess_sat: excess, missing_sat: missing, received_sat: received } = order;
+  if (type === 'order.updated' && status === was) {
+    // Without a price yet, late money is no excess; in an order that is not late, it came after.
+    const isLate = !order.late && order.payments.some(({ late, gone }) => late && !gone);
+    const isCovered = status === 'paid' || status === 'processing';
+    if (isCovered && (excess > 0 || isLate)) return paidAgain;
+    if (status === 'open' && received > 0 && (missing ?? minSentSat) < minSentSat) return rest;
+  }
   const isOver = order.status === 'expired' || order.status === 'canceled';
   const hasNews = type === 'order.expired' || type === 'order.updated';
   if (!isOver || !hasNews || order.received_sat === 0) return undefined;
@@ -130,6 +139,20 @@ const short: OrderTexts = {
   word: 'Too little',
   fact: 'the order is expired, and the money that counts is less than its price.',
   advice: acceptOrReturn,
+};
+
+const rest: OrderTexts = {
+  type: 'order.short',
+  word: 'A little short',
+  fact: `less than ${minSentSat} sat is missing, which wallets do not send. The customer waits for you.`,
+  advice: 'Accept what came as enough, or cancel the order.',
+};
+
+const paidAgain: OrderTexts = {
+  type: 'order.over',
+  word: 'Paid again',
+  fact: 'more money came than its price.',
+  advice: 'Pay the excess back to the customer, or come to terms with them.',
 };
 
 /** It may be the whole price, which counts nothing any more. */

@@ -9,6 +9,8 @@ export type LinkRefusalReason =
   | 'used-up'
   /** Too many addresses in a row are unpaid: strangers must not widen the gap. */
   | 'gap'
+  /** As many orders of the customer's network as may be are unpaid. */
+  | 'network'
   | 'no-price'
   /** The amount comes to less than dust, or to more than all bitcoins. */
   | 'too-small'
@@ -18,6 +20,7 @@ const refusals: Readonly<Record<LinkRefusalReason, readonly [ErrorCode, string]>
   inactive: ['gone', 'this link is switched off; ask the shop'],
   'used-up': ['gone', 'this link has had all its orders; ask the shop'],
   gap: ['unavailable', 'too many orders of this shop wait for a payment; ask the shop'],
+  network: ['limited', 'too many orders from your network wait for a payment; pay one of them'],
   'no-price': ['unavailable', 'there is no price right now; try again in a minute'],
   'too-small': ['invalid', 'the amount is too small to be sent'],
   'too-large': ['invalid', 'the amount is more than all bitcoins'],

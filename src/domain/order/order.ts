@@ -257,6 +257,25 @@ function sumUp(counted: readonly PaymentStanding[], bar: Bar): Sums {
   return sums;
 }
 
+/** Less than wallets send: a rest below it can't be paid. */
+export const minSentSat = 1_000;
+
+/** Whether a payment came after enough was there. */
+export function isPaidAgain(
+  order: OrderFacts,
+  quotes: readonly Quote[],
+  { payments }: Pick<Standing, 'payments'>,
+): boolean {
+  const bar = barOf(order, quotes);
+  let covered = 0n;
+  for (const { payment, parts } of payments) {
+    if (isGone(payment)) continue;
+    if (isCovered(bar, covered)) return true;
+    covered += parts.reduce((sum, part) => sum + worthOf(part, bar), 0n);
+  }
+  return false;
+}
+
 /** Payments that are late in what made the order paid. What came after that is an excess. */
 function latePayments(counted: readonly PaymentStanding[], bar: Bar): ReadonlySet<OrderPayment> {
   const late = new Set<OrderPayment>();

@@ -27,6 +27,12 @@ export interface Quote extends Window {
   readonly expiresAt: number;
 }
 
+/**
+ * Quotes of an order that customers make. No quote is ever deleted, because a payment that is found
+ * later may count at it.
+ */
+export const maxQuotes = 500;
+
 /** Outputs below it are dust: nodes do not relay them. */
 export const minOrderSat = 546;
 

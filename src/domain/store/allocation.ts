@@ -254,6 +254,9 @@ const limitStep = 20;
  */
 export const unpaidLimitOf = (limit: number): number => Math.max(1, limit - warnAhead);
 
+/** Unpaid addresses that the strangers of one network may hold, so that others still order. */
+export const maxUnpaidOfNetwork = 3;
+
 /**
  * The gap limit to set in the merchant's own wallet; undefined while its present one is enough. A
  * wallet stops at so many unpaid addresses in a row, and does not show money beyond them.

@@ -24,6 +24,7 @@ import { languages, parseKnownLanguage } from '../text/language.ts';
 import { parseCallbackUrl, trimUrl } from '../text/url-text.ts';
 import { checkEmbedOrigins, parseEmbedOrigins } from './embed-origins.ts';
 import type { StoreSetting } from './setting-kinds.ts';
+import { parseContact } from './store-contact.ts';
 
 export interface StoreSettings {
   readonly name: string;
@@ -45,6 +46,7 @@ export interface StoreSettings {
   readonly quoteSeconds: number;
   readonly toleranceBasisPoints: number;
   readonly returnUrl: string | null;
+  readonly contact: string | null;
   readonly language: string | null;
   /** See `parseEmbedOrigins`. */
   readonly embedOrigins: string;
@@ -214,6 +216,18 @@ export const storeSettings = {
     parse: trimUrl,
     none: null,
   },
+  contact: {
+    kind: 'text',
+    field: 'contact',
+    label: 'Contact for customers',
+    hint: 'A mail address, a phone number or a URL. It stands on each page for customers that sends them to you.',
+    option: '--contact <text>',
+    help: 'mail, phone or URL of the shop on pages for customers',
+    noHelp: 'no contact on pages for customers',
+    parse: parseContact,
+    maxLength: 200,
+    none: null,
+  },
   language: {
     kind: 'text',
     field: 'language',
@@ -262,6 +276,7 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   quoteSeconds: orderDefaults.quoteSeconds,
   toleranceBasisPoints: orderDefaults.toleranceBasisPoints,
   returnUrl: null,
+  contact: null,
   language: orderDefaults.language,
   embedOrigins: '',
 };

@@ -73,6 +73,8 @@ export function createFileState(orm: Orm) {
     network: optional<string>('network'),
     /** A random name of the database; a copy keeps it. */
     instance: value('instance', ''),
+    /** Signs the cookies of payers, and hashes their networks; empty before the first of them. */
+    payerSecret: value('payer_secret', ''),
     /** The checkpoint that the stored headers begin with, as text. */
     checkpoint: optional<string>('checkpoint'),
     baseUrl: value('base_url', ''),

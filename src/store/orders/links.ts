@@ -5,19 +5,20 @@ import { eq } from 'drizzle-orm';
 import type { LinkInput } from '../../domain/order/link-input.ts';
 import { LinkRefusal } from '../../domain/order/link-refusal.ts';
 import type { PayerInput } from '../../domain/order/payer-input.ts';
-import { orderExpiryOf } from '../../domain/order/quote.ts';
-import { unpaidLimitOf } from '../../domain/store/allocation.ts';
+import { maxQuotes, orderExpiryOf } from '../../domain/order/quote.ts';
+import { maxUnpaidOfNetwork, unpaidLimitOf } from '../../domain/store/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Idempotency } from '../access/idempotency.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { links } from '../schema/order-schema.ts';
 import type { IssuedAddress } from '../wallets/address-row.ts';
-import type { Addresses, IsPending } from '../wallets/addresses.ts';
+import type { Addresses } from '../wallets/addresses.ts';
 import type { Catalog, StoreRow } from '../wallets/catalog.ts';
+import type { IsPending } from '../wallets/unpaid-addresses.ts';
 import { type LinkRow, type LinkView, linkRowOf } from './link-view.ts';
-import type { OrderRow } from './order-view.ts';
-import type { Orders } from './orders.ts';
+import type { OrderRow, OrderView } from './order-view.ts';
+import type { Amendment, Orders } from './orders.ts';
 
 export interface NewLink extends LinkInput {
   /** `lnk_…`, of random bits. */
@@ -35,6 +36,15 @@ export interface LinkOrder extends PayerInput {
   readonly rateCents: number | null;
   /** The language of the page; null for the one of the store. */
   readonly language: string | null;
+  /** A keyed hash of the network of the stranger; missing for the till of the merchant. */
+  readonly payerNetwork?: string | undefined;
+}
+
+/** A link that may make orders. */
+export interface OpenLink {
+  readonly link: LinkRow;
+  readonly store: StoreRow;
+  readonly walletId: number;
 }
 
 export interface LinkIssuing {
@@ -45,6 +55,7 @@ export interface LinkIssuing {
 interface Parts {
   readonly orm: Orm;
   readonly view: LinkView;
+  readonly orderView: Pick<OrderView, 'record'>;
   readonly catalog: Catalog;
   readonly addresses: Addresses;
   readonly orders: Orders;
@@ -92,16 +103,11 @@ export class Links {
   }
 
   /**
-   * Throws if the link makes no order now. Only the answer inside of the write that makes the order
-   * counts, because strangers order at the same time.
-   * @param walletGap gap limit of the merchant's own wallet
+   * Throws if the link is closed, however many addresses of its wallet are unpaid.
    * @throws LinkRefusal
    */
-  checkOpen(
-    linkId: number,
-    walletGap: number,
-  ): { readonly link: LinkRow; readonly store: StoreRow } {
-    const { view, catalog, addresses } = this.#parts;
+  checkActive(linkId: number): OpenLink {
+    const { view, catalog } = this.#parts;
     const link = view.byId(linkId);
     const store = link && catalog.store(link.storeId);
     if (!link?.isActive || !store || store.archivedAt !== null || store.walletId === null) {
@@ -110,10 +116,50 @@ export class Links {
     if (link.maxOrders !== null && link.paidCount >= link.maxOrders) {
       throw new LinkRefusal('used-up');
     }
-    if (addresses.unpaidSinceBlock(store.walletId) >= unpaidLimitOf(walletGap)) {
-      throw new LinkRefusal('gap');
-    }
-    return { link, store };
+    return { link, store, walletId: store.walletId };
+  }
+
+  /**
+   * Throws if the link makes no order now. Only the answer inside of the write that makes the order
+   * counts, because strangers order at the same time.
+   * @param walletGap gap limit of the merchant's own wallet
+   * @param payerNetwork see `LinkOrder`
+   * @throws LinkRefusal
+   */
+  checkOpen(linkId: number, walletGap: number, payerNetwork?: string): OpenLink {
+    const { addresses } = this.#parts;
+    const open = this.checkActive(linkId);
+    const { walletId } = open;
+    const limit = unpaidLimitOf(walletGap);
+    if (addresses.unpaidSinceBlock(walletId) >= limit) throw new LinkRefusal('gap');
+    const isFull = (network: string): boolean =>
+      addresses.unpaidOfNetwork(walletId, network) >= maxUnpaidOfNetwork;
+    if (payerNetwork !== undefined && isFull(payerNetwork)) throw new LinkRefusal('network');
+    return open;
+  }
+
+  /**
+   * Whether a customer may still change an order of a link: it has not ended by a command, and its
+   * address never received anything.
+   */
+  mayAmend(
+    { id: linkId, currency }: Pick<LinkRow, 'id' | 'currency'>,
+    row: OrderRow,
+    isPending: IsPending,
+  ): boolean {
+    const { addresses, orderView } = this.#parts;
+    const isUnpaid = row.status === 'open' || row.status === 'expired';
+    if (row.linkId !== linkId || row.currency !== currency || !isUnpaid) return false;
+    return (
+      addresses.isUntouched(row.addressId, isPending) &&
+      orderView.record(row).quotes.length < maxQuotes
+    );
+  }
+
+  /** Gives an order of a link another price and note, a new quote and a new end. */
+  amend(tx: Tx, now: number, row: OrderRow, changed: LinkOrder): OrderRow {
+    const { link, store } = this.checkActive(row.linkId as number);
+    return this.#parts.orders.amend(tx, now, row.id, termsOf(link, store, changed, now));
   }
 
   /**
@@ -124,28 +170,43 @@ export class Links {
     tx: Tx,
     now: number,
     linkId: number,
-    { note, language, ...ordered }: LinkOrder,
+    ordered: LinkOrder,
     { walletGap, isPending }: LinkIssuing,
   ): { readonly row: OrderRow; readonly issued: IssuedAddress } {
     const { addresses, orders } = this.#parts;
-    const { link, store } = this.checkOpen(linkId, walletGap);
-    const issued = addresses.issue(tx, now, store.walletId as number, store.id, isPending);
+    const { publicId, payerNetwork } = ordered;
+    const { link, store, walletId } = this.checkOpen(linkId, walletGap, payerNetwork);
+    addresses.forgetNetworks(tx, walletId);
+    const issued = addresses.issue(tx, now, walletId, store.id, isPending);
     const { toleranceBasisPoints, latePolicy, quoteSeconds, returnUrl } = store;
     const row = orders.create(tx, now, {
-      ...ordered,
+      ...termsOf(link, store, ordered, now),
+      publicId,
       storeId: store.id,
       addressId: issued.id,
       linkId,
+      payerNetwork: payerNetwork ?? null,
       toleranceBasisPoints,
       latePolicy,
       quoteSeconds,
       returnUrl,
-      expiresAt: orderExpiryOf(now, store.orderSeconds),
-      reference: note,
-      description: [link.title, link.description ?? []].flat().join('\n'),
       metadata: {},
-      language: language ?? store.language,
     });
     return { row, issued };
   }
 }
+
+/** What a customer may change, in the words of the link as it is now. */
+const termsOf = (
+  link: LinkRow,
+  store: StoreRow,
+  { price, rateCents, note, language }: LinkOrder,
+  now: number,
+): Amendment => ({
+  price,
+  rateCents,
+  expiresAt: orderExpiryOf(now, store.orderSeconds),
+  reference: note,
+  description: [link.title, link.description ?? []].flat().join('\n'),
+  language: language ?? store.language,
+});

@@ -15,6 +15,7 @@ import {
   type ShownPayment,
 } from '../../domain/order/order-json.ts';
 import type { Quote } from '../../domain/order/quote.ts';
+import { sumSat } from '../../domain/payment/money.ts';
 import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Headers } from '../chain/headers.ts';
@@ -29,7 +30,7 @@ import {
 import { isEvent } from '../delivery/event-records.ts';
 import type { ConflictingPayments } from '../payments/conflicting-payments.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
-import { links, orders, quotes } from '../schema/order-schema.ts';
+import { links, orders, quotes, refunds } from '../schema/order-schema.ts';
 import { addresses, headers, payments, stores } from '../schema/schema.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
@@ -38,6 +39,10 @@ export interface OrderRecord {
   readonly row: OrderRow;
   readonly details: OrderDetails;
   readonly linkTitle: string | null;
+  /** How customers reach the shop. */
+  readonly contact: string | null;
+  /** The payer chose the amount on the page of a link. */
+  readonly isDonation: boolean;
   readonly facts: OrderFacts;
   readonly quotes: readonly Quote[];
   readonly payments: readonly ShownPayment[];
@@ -84,11 +89,13 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
-    const { minimumSat, linkTitle, ...place } = found;
+    const { minimumSat, linkTitle, linkId, linkAmount, contact, ...place } = found;
     return {
       row,
       details: { ...row, ...place },
       linkTitle,
+      contact,
+      isDonation: linkId !== null && linkAmount === null,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
       payments: paymentsOf(row.addressId),
@@ -116,6 +123,14 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     /** Payments to an address, the oldest first, with those that are gone or replaced. */
     paymentsOf,
     standing: standingOf,
+    /** What the customer of an order received back. */
+    refunded(orderId: number) {
+      const rows = statements.refunds.all({ orderId });
+      return {
+        sat: sumSat(rows.map(({ amountSat }) => amountSat)),
+        withFeeSat: sumSat(rows.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat])),
+      };
+    },
     json(row: OrderRow, now: number): OrderJson {
       const found = record(row);
       return orderJson(found.details, standingOf(found, now), baseUrl);
@@ -237,8 +252,11 @@ const prepare = (orm: Orm) => ({
       .select({
         address: addresses.address,
         storeName: stores.name,
+        contact: stores.contact,
         linkPublicId: links.publicId,
         linkTitle: links.title,
+        linkId: links.id,
+        linkAmount: links.amount,
         minimumSat: stores.minimumSat,
       })
       .from(orders)
@@ -246,6 +264,12 @@ const prepare = (orm: Orm) => ({
       .innerJoin(stores, eq(stores.id, orders.storeId))
       .leftJoin(links, eq(links.id, orders.linkId))
       .where(equals(orders.id, 'id')),
+  ),
+  refunds: prepared(() =>
+    orm
+      .select({ amountSat: refunds.amountSat, feeSat: refunds.feeSat })
+      .from(refunds)
+      .where(and(equals(refunds.orderId, 'orderId'), isNotNull(refunds.doneAt))),
   ),
   quotes: prepared(() =>
     orm.select().from(quotes).where(equals(quotes.orderId, 'orderId')).orderBy(asc(quotes.id)),

@@ -24,7 +24,7 @@ import {
   paymentJson,
   type ShownPayment,
 } from '../../domain/order/order-json.ts';
-import { type FiatPrice, type Quote, quoteAt } from '../../domain/order/quote.ts';
+import { type FiatPrice, type Quote, quoteAt, satoshisOf } from '../../domain/order/quote.ts';
 import { maxUnminedMs } from '../../domain/payment/in-time.ts';
 import { paymentEventOf } from '../../domain/payment/payment-event.ts';
 import { secondMs } from '../../lib/time-units.ts';
@@ -48,6 +48,8 @@ export interface NewOrder {
   readonly linkId?: number;
   /** The till that made it. */
   readonly tillId?: number | undefined;
+  /** A keyed hash of the network of the stranger who ordered; null for an order of the shop. */
+  readonly payerNetwork?: string | null;
   readonly price: FiatPrice | { readonly kind: 'sat'; readonly amountSat: number };
   /** The price of one bitcoin now, in hundredths of the currency; null for a price in satoshis. */
   readonly rateCents: number | null;
@@ -66,6 +68,10 @@ export interface NewOrder {
 
 /** JSON texts of an invoice (order-schema.ts). */
 export type InvoiceTexts = Pick<OrderRow, 'invoice' | 'invoiceMetadata'>;
+/** What a customer changes in an order of a link before any money was seen. */
+type AmendedField = 'price' | 'rateCents' | 'expiresAt' | 'reference' | 'description' | 'language';
+export type Amendment = Pick<NewOrder, AmendedField>;
+
 export type InvoiceChange = Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>;
 
 export interface ChangedPayment {
@@ -109,7 +115,7 @@ export class Orders {
 
   create(tx: Tx, now: number, order: NewOrder): OrderRow {
     const quote = firstQuote(order, now);
-    const row = this.#statements.insert.get(insertable(order, quote, now));
+    const row = this.#statements.insert.get(insertable(order, now));
     if (quote !== undefined) this.#addQuote(row.id, quote);
     this.#count(row, { orders: 1, paid: 0 });
     const events = [{ type: 'InvoiceCreated', fields: {} }] as const;
@@ -129,6 +135,24 @@ export class Orders {
     this.#addQuote(orderId, quote);
     this.#change(orderId, { amountSat: quote.amountSat });
     this.#review(tx, now, this.#record(orderId));
+  }
+
+  /**
+   * Gives an order another price, a new quote and a new end. Only for an order whose address never
+   * received money: what came before would count at the other price.
+   */
+  amend(
+    tx: Tx,
+    now: number,
+    orderId: number,
+    { price, rateCents, ...change }: Amendment,
+  ): OrderRow {
+    const { quoteSeconds } = this.#row(orderId);
+    const quote = firstQuote({ price, rateCents, quoteSeconds, expiresAt: change.expiresAt }, now);
+    this.#change(orderId, { ...change, ...pricedAs({ price, rateCents }) });
+    if (quote !== undefined) this.#addQuote(orderId, quote);
+    this.#review(tx, now, this.#record(orderId));
+    return this.#row(orderId);
   }
 
   /** Replaces what only `/api/v1` shows, and where the customer goes afterwards. */
@@ -311,7 +335,9 @@ export class Orders {
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
     const { status, fingerprint } = after;
     const firstPaidAt = row.firstPaidAt ?? paidAt;
-    this.#change(orderId, { status, fingerprint, version, paidAt, firstPaidAt });
+    const payerNetwork = paidAt === null ? row.payerNetwork : null;
+    const paidFacts = { paidAt, firstPaidAt, payerNetwork };
+    this.#change(orderId, { status, fingerprint, version, ...paidFacts });
     const paid = Number(status === 'paid') - Number(row.status === 'paid');
     if (paid !== 0) this.#count(row, { orders: 0, paid });
     const order = orderJson({ ...details, version, paidAt }, after, baseUrl);
@@ -390,22 +416,33 @@ function appendPaymentEvents(
 
 const unrated = (payment: ShownPayment) => ({ payment, rateCents: null, isLate: false });
 
-function firstQuote(order: NewOrder, now: number): Quote | undefined {
-  const { price, rateCents, quoteSeconds, expiresAt } = order;
+function firstQuote(
+  {
+    price,
+    rateCents,
+    quoteSeconds,
+    expiresAt,
+  }: Pick<NewOrder, 'price' | 'rateCents' | 'quoteSeconds' | 'expiresAt'>,
+  now: number,
+): Quote | undefined {
   if (price.kind === 'sat') return undefined;
   if (rateCents === null) throw new Error('a price in a currency needs a rate');
   return quoteAt(price, rateCents, now, quoteSeconds, expiresAt);
 }
 
-function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
-  const { price } = order;
+const pricedAs = ({ price, rateCents }: Pick<NewOrder, 'price' | 'rateCents'>) => ({
+  currency: price.kind === 'sat' ? null : price.currency,
+  amountMinor: price.kind === 'sat' ? null : Number(price.minor),
+  amountSat: satoshisOf(price, rateCents),
+});
+
+function insertable(order: NewOrder, now: number) {
   return {
     ...order,
     linkId: order.linkId ?? null,
     tillId: order.tillId ?? null,
-    currency: price.kind === 'sat' ? null : price.currency,
-    amountMinor: price.kind === 'sat' ? null : Number(price.minor),
-    amountSat: price.kind === 'sat' ? price.amountSat : quote?.amountSat,
+    payerNetwork: order.payerNetwork ?? null,
+    ...pricedAs(order),
     metadata: JSON.stringify(order.metadata),
     invoiceMetadata: order.invoice?.invoiceMetadata ?? null,
     invoice: order.invoice?.invoice ?? null,
@@ -432,6 +469,7 @@ const prepare = (orm: Orm) => ({
       .set({
         reference: sql`case when ${orders.invoiceMetadata} is not null then ${orders.reference} end`,
         description: null,
+        payerNetwork: null,
         metadata: '{}',
         returnUrl: null,
         invoice: sql`json_remove(${orders.invoice}, '$.redirectURL')`,
@@ -443,7 +481,7 @@ const prepare = (orm: Orm) => ({
         and +${orders.createdAt} < ${placeholder('createdBefore')}
         and ${orders.status} not in ('open', 'processing')
         and ((${orders.reference} is not null and ${orders.invoiceMetadata} is null)
-          or ${orders.description} is not null
+          or ${orders.description} is not null or ${orders.payerNetwork} is not null
           or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}'
           or json_extract(${orders.invoice}, '$.redirectURL') is not null
           or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isAskedLater}))`,
@@ -549,7 +587,7 @@ const prepareInsert = (orm: Orm) =>
         ...placeholders('publicId', 'storeId', 'addressId', 'linkId', 'currency', 'amountMinor'),
         ...placeholders('amountSat', 'toleranceBasisPoints', 'latePolicy', 'quoteSeconds'),
         ...placeholders('reference', 'description', 'metadata', 'returnUrl', 'language', 'invoice'),
-        ...placeholders('invoiceMetadata', 'tillId'),
+        ...placeholders('invoiceMetadata', 'tillId', 'payerNetwork'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

@@ -124,6 +124,8 @@ export const orders = sqliteTable(
     invoice: text('invoice'),
     /** The metadata of that request, as its text was; only a key of the store may see it. */
     invoiceMetadata: text('invoice_metadata'),
+    /** A keyed hash of the network of the stranger who ordered by the link, while that counts. */
+    payerNetwork: text('payer_network'),
   },
   (table) => [
     // One for each set of filters of a list (views/order-view.ts).
@@ -141,6 +143,7 @@ export const orders = sqliteTable(
     index('orders_minor').on(table.amountMinor).where(sql`amount_minor is not null`),
     index('orders_sat').on(table.amountSat),
     index('orders_till').on(table.tillId, table.createdAt).where(sql`till_id is not null`),
+    index('orders_network').on(table.payerNetwork).where(sql`payer_network is not null`),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
     index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
   ],

@@ -81,6 +81,8 @@ export const stores = sqliteTable('stores', {
   /** Hundredths of a percent. */
   toleranceBasisPoints: integer('tolerance_basis_points').notNull().default(50),
   returnUrl: text('return_url'),
+  /** How customers reach the shop (domain/store/store-contact.ts). */
+  contact: text('contact'),
   language: text('language'),
   /** Origins whose pages may show the store's pages in a frame, separated by spaces. */
   embedOrigins: text('embed_origins').notNull().default(''),

@@ -22,14 +22,12 @@ import {
 import { type Catalog, onlyStoreOf, type WalletRow } from './catalog.ts';
 import { raisesTo } from './counter-raise.ts';
 import { createReturnedIndexes, type ReturnedIndexes } from './returned-indexes.ts';
-import { createUnpaidAddresses, type UnpaidAddresses } from './unpaid-addresses.ts';
+import { createUnpaidAddresses, type IsPending, type UnpaidAddresses } from './unpaid-addresses.ts';
 import { createWatchedPages, type WatchedPages } from './watched-addresses.ts';
 
 export interface DerivedIndex extends DerivedAddress {
   readonly index: number;
 }
-
-export type IsPending = (scripthash: Scripthash) => boolean;
 
 export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexes {
   /**

@@ -1,7 +1,10 @@
 // Which of a wallet's newest addresses are unpaid or were left out: reads alone.
 
-import { and, count, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, asc, count, countDistinct, desc, eq, isNotNull, lt, sql } from 'drizzle-orm';
+import type { Scripthash } from '../../bitcoin/ids.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
+import type { Tx } from '../db/writer.ts';
+import { orders } from '../schema/order-schema.ts';
 import { addresses, payments, wallets } from '../schema/schema.ts';
 import {
   type AddressPlace,
@@ -13,6 +16,7 @@ import {
 } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 
+export type IsPending = (scripthash: Scripthash) => boolean;
 export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 
 /** How far back a store's last address is looked for: other stores may share its wallet. */
@@ -26,6 +30,8 @@ const gapsWithin = 5_000;
 
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
+  const isUnseen = ({ id, statusHash }: AddressPlace): boolean =>
+    statusHash === null && statements.anyPayment.get({ id }) === undefined;
   return {
     /**
      * The last address issued to the store, if that was after `since`, and no payment to it was
@@ -36,9 +42,16 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
         .all({ walletId, limit: reusedWithin })
         // The address of an order is never issued for anything else.
         .find((row) => row.origin === 'issued' && row.storeId === storeId && row.orderId === null);
-      const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
-      if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
+      if (last === undefined || (last.issuedAt ?? 0) <= since || !isUnseen(last)) return undefined;
       return issuedOf(last, catalog.wallet(walletId));
+    },
+    /**
+     * Whether nothing was ever seen of a payment to an address, by the id of its row.
+     * @param isPending whether a server announced a history that is not processed yet
+     */
+    isUntouched(addressId: number, isPending: IsPending): boolean {
+      const row = statements.byId.get({ id: addressId });
+      return row !== undefined && isUnseen(row) && !isPending(row.scripthash);
     },
     isUnpaidFor(walletId: number, count: number): boolean {
       const rows = statements.newest.all({ walletId, limit: count });
@@ -52,6 +65,17 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
      */
     unpaidSinceBlock: (walletId: number): number =>
       statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
+    /** How many of these are of strangers of a network, who ordered by links. */
+    unpaidOfNetwork: (walletId: number, network: string): number =>
+      statements.unpaidOfNetwork.get({ walletId, network })?.count ?? 0,
+    /** What they are, and when the one after `before` others was given out, epoch milliseconds. */
+    strangersSinceBlock(walletId: number, before: number) {
+      const { orders = 0, networks = 0 } = statements.unpaidByLinks.get({ walletId }) ?? {};
+      const since = statements.unpaidAt.get({ walletId, before })?.issuedAt ?? undefined;
+      return { orders, networks, since };
+    },
+    /** Forgets the networks of strangers whose order is not among these. */
+    forgetNetworks: (_tx: Tx, walletId: number) => void statements.forgetNetworks.run({ walletId }),
     /**
      * How many of the wallet's newest addresses were given out since the last one that was paid.
      */
@@ -70,6 +94,7 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
 
 const prepare = (orm: Orm) => ({
   newest: prepareNewest(orm),
+  byId: prepared(() => orm.select(addressPlace).from(addresses).where(equals(addresses.id, 'id'))),
   anyPayment: prepareAnyPayment(orm),
   leftOut: prepareLeftOut(orm),
   ...prepareGaps(orm),
@@ -128,14 +153,44 @@ function prepareGaps(orm: Orm) {
     where ${isGiven} and status_hash is not null and (origin = 'foreign' or exists (
       select 1 from payments where address_id = addresses.id
         and state in ('confirming', 'confirmed', 'settled')))`;
+  const lastMined = sql`coalesce((${mined} order by derivation_index desc limit 1), -1)`;
+  const isUnpaid = sql`${isGiven} and (status_hash is null or origin = 'ahead')
+    and derivation_index > ${lastMined}`;
   return {
     unpaidSinceBlock: prepared(() =>
+      orm.select({ count: count() }).from(addresses).where(isUnpaid),
+    ),
+    unpaidOfNetwork: prepared(() =>
       orm
         .select({ count: count() })
+        .from(orders)
+        .innerJoin(addresses, eq(addresses.id, orders.addressId))
+        .where(and(equals(orders.payerNetwork, 'network'), isUnpaid)),
+    ),
+    unpaidByLinks: prepared(() =>
+      orm
+        .select({ orders: count(), networks: countDistinct(orders.payerNetwork) })
         .from(addresses)
+        .innerJoin(orders, eq(orders.addressId, addresses.id))
+        .where(and(isUnpaid, isNotNull(orders.payerNetwork))),
+    ),
+    unpaidAt: prepared(() =>
+      orm
+        .select({ issuedAt: addresses.issuedAt })
+        .from(addresses)
+        .where(isUnpaid)
+        .orderBy(asc(addresses.derivationIndex))
+        .limit(1)
+        .offset(sql.placeholder('before')),
+    ),
+    forgetNetworks: prepared(() =>
+      orm
+        .update(orders)
+        .set({ payerNetwork: null })
         .where(
-          sql`${isGiven} and (status_hash is null or origin = 'ahead')
-          and derivation_index > coalesce((${mined} order by derivation_index desc limit 1), -1)`,
+          sql`payer_network is not null and address_id in (select id from addresses
+            where wallet_id = ${walletId} and branch = ${external}
+              and derivation_index <= ${lastMined})`,
         ),
     ),
     unpaidRun: prepared(() =>

@@ -19,11 +19,11 @@ const all = (root, selector) => [...root.querySelectorAll(selector)];
 function enhance(root) {
   for (const time of all(root, 'time:not([data-distance])')) {
     const at = new Date(time.dateTime);
-    if (time.dataset.local === undefined) {
-      time.title = at.toLocaleString();
-    } else {
+    if ('local' in time.dataset) {
       time.title = time.textContent;
       time.textContent = at.toLocaleString(document.documentElement.lang, timeParts);
+    } else {
+      time.title = at.toLocaleString();
     }
   }
   showTimes(root);
@@ -32,10 +32,11 @@ function enhance(root) {
   }
   root.querySelector('form[data-send]')?.requestSubmit();
   // Browsers have no clipboard for a page that others can read on the way.
-  if (navigator.clipboard === undefined) return;
+  if (!navigator.clipboard) return;
   for (const button of all(root, 'button[data-copy]')) {
     button.classList.remove('unready');
-    button.addEventListener('click', () => copy(button));
+    const label = button.textContent;
+    button.addEventListener('click', () => copy(button, label));
   }
 }
 
@@ -44,7 +45,7 @@ const inWords = new Intl.RelativeTimeFormat('en', { style: 'short' });
 /** A time of the last day or the next: `4 min. ago`, `in 2 hr.`; undefined for another. */
 function distance(at) {
   const minutes = Math.trunc((at - Date.now()) / 60_000);
-  if (minutes === 0) return at > Date.now() ? 'in a minute' : 'just now';
+  if (!minutes) return at > Date.now() ? 'in a minute' : 'just now';
   if (Math.abs(minutes) < 60) return inWords.format(minutes, 'minute');
   const hours = Math.trunc(minutes / 60);
   return Math.abs(hours) < 24 ? inWords.format(hours, 'hour') : undefined;
@@ -64,16 +65,21 @@ function onFilter(form, field) {
   form.requestSubmit();
 }
 
-async function copy(button) {
+async function copy(button, label) {
   const from = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText(from.textContent);
   button.textContent = button.dataset.copied ?? 'Copied';
+  setTimeout(() => {
+    button.textContent = label;
+  }, 2000);
 }
 
+/** A quote ends within a day. */
 function countDown() {
   for (const shown of all(document, '[data-until]')) {
-    const left = Math.max(0, Math.ceil((Number(shown.dataset.until) - Date.now()) / 1000));
-    shown.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
+    const leftMs = Math.max(0, shown.dataset.until - Date.now() + aheadMs);
+    const left = new Date(leftMs + 999).toISOString();
+    shown.textContent = left.slice(11, 19).replace(/^(00:)?0?/, '');
   }
 }
 
@@ -123,7 +129,9 @@ const parts = all(document, '[data-live], [data-poll]');
 const shown = new Map(parts.map((part) => [part, part.innerHTML]));
 /** How long a stream may be silent: longer than the time between two heartbeats, 12.5 s. */
 const silenceMs = 15_000;
-const { live, poll = silenceMs } = parts[0]?.dataset ?? {};
+const { live, poll = silenceMs, now: sentAt } = parts[0]?.dataset ?? {};
+/** How far this clock is ahead of the server's, which a page that counts down names. */
+const aheadMs = Date.now() - sentAt;
 /** A page may take so long at the first attempt, and each time longer at the next ones. */
 const answerMs = 6000;
 const maxFailures = 4;

@@ -37,6 +37,13 @@ export function httpsHostOf(context: Context, proxies: Proxies, host: string): s
   return isHttps ? (value('X-Forwarded-Host') ?? host) : undefined;
 }
 
+/** Whether the browser reached us by HTTPS, directly or through a trusted proxy. */
+export function isEncrypted(context: Context, proxies: Proxies): boolean {
+  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+  const isOurs = incoming?.socket !== undefined && 'encrypted' in incoming.socket;
+  return isOurs || httpsHostOf(context, proxies, '') !== undefined;
+}
+
 /** The origins of our own pages, by each name under which the client may have reached us. */
 export function ownOriginsOf(
   context: Context,
