@@ -74,7 +74,6 @@ async function copy(button, label) {
   }, 2000);
 }
 
-/** A quote ends within a day. */
 function countDown() {
   for (const shown of all(document, '[data-until]')) {
     const leftMs = Math.max(0, shown.dataset.until - Date.now() + aheadMs);
@@ -130,8 +129,8 @@ const shown = new Map(parts.map((part) => [part, part.innerHTML]));
 /** How long a stream may be silent: longer than the time between two heartbeats, 12.5 s. */
 const silenceMs = 15_000;
 const { live, poll = silenceMs, now: sentAt } = parts[0]?.dataset ?? {};
-/** How far this clock is ahead of the server's, which a page that counts down names. */
-const aheadMs = Date.now() - sentAt;
+/** How far this clock is ahead of the server's. */
+const aheadMs = Date.now() - (sentAt ?? Date.now());
 /** A page may take so long at the first attempt, and each time longer at the next ones. */
 const answerMs = 6000;
 const maxFailures = 4;
