@@ -54,7 +54,7 @@ const answers: readonly (readonly [path: string, button: string, heading: string
   ['/stores/1/plugin', 'Allow for 15 minutes', 'Shop: Plugin'],
   ['/stores/1/plugin/woocommerce', 'Create a key for WooCommerce', 'Shop: Plugin'],
   ['/stores/1/callbacks', 'Send test callback', 'Test callback to Shop'],
-  ['/stores/1/ready', 'Show key and secret', 'Shop: connect your shop'],
+  ['/stores/1/ready', 'Show key and secret', 'Shop: setup'],
   ['/settings/account', 'Set up', 'Authenticator app'],
   ['/settings/rates', 'Request now', 'Rates'],
 ];
@@ -473,23 +473,19 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         expect(await key.inputValue()).toBe('');
       }
 
+      await page.getByLabel('My own program').check();
       await key.fill(merchantKey(2).account);
       await page.getByRole('button', { name: 'Show addresses' }).click();
       const letters = page.getByLabel('The last 6 characters');
       await letters.fill('qqqqqq');
-      await page.getByLabel('Name').fill('By hand');
-      await page
-        .getByLabel('Callback URL', { exact: false })
-        .first()
-        .fill(`${app.receiver.origin}/paid`);
-      await page.getByText('More confirmations for large amounts').click();
-      await page.getByLabel('may lead to a private').check();
+      const name = page.getByRole('textbox', { name: 'Name', exact: true });
+      await name.fill('By hand');
       await page.getByRole('button', { name: 'Add the store' }).click();
       await page
         .getByRole('alert')
         .filter({ hasText: 'None of these addresses ends in' })
         .waitFor();
-      expect(await page.getByLabel('Name').inputValue()).toBe('By hand');
+      expect(await name.inputValue()).toBe('By hand');
 
       // A pasted address is not cut by a maximum length.
       const [address = ''] = firstAddresses(merchantKey(2), 1);
@@ -498,6 +494,13 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.keyboard.insertText(address);
       expect(await letters.inputValue()).toBe(address);
       await page.getByRole('button', { name: 'Add the store' }).click();
+      await page.getByRole('heading', { name: 'By hand: setup' }).waitFor();
+      const [, id = ''] = /\/stores\/(\d+)/.exec(page.url()) ?? [];
+      await page.goto(`${originOf(app)}${home}/stores/${id}/callbacks`);
+      await page.getByLabel('Callback URL').first().fill(`${app.receiver.origin}/paid`);
+      await page.getByLabel('may lead to a private').check();
+      await page.getByRole('button', { name: 'Save' }).first().click();
+      await page.getByText('Saved.').waitFor();
       await page.getByRole('button', { name: 'Send test callback' }).click();
       await page.getByText('the callback is delivered').waitFor();
       expect(app.receiver.requests.at(-1)?.url).toContain('/paid?status=0');

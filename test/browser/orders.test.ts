@@ -74,7 +74,8 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.getByRole('button', { name: 'Prepare the refund' }).click();
       await page.getByRole('img', { name: 'QR code to send 5,000 sat' }).waitFor();
       await examine('a prepared refund');
-      await page.getByLabel('Transaction id').fill('ab'.repeat(32));
+      const sent = app.chain.pay([{ address: theirs, valueSat: 5_000 }]);
+      await page.getByLabel('Transaction id').fill(sent);
       await page.getByRole('button', { name: 'It is sent' }).click();
       await page.getByText('Refunded: 5,000 sat').waitFor();
       await examine('a refunded order');

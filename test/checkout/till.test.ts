@@ -62,7 +62,7 @@ describe('a device', () => {
     for (const path of ['/till', `${sale}/cancel`, `${sale}/quote`]) {
       expect((await stranger.post(path, 'amount=1')).status).toBe(401);
     }
-    const removed = await scene.owner.submit('/dashboard/tills/1', 'remove');
+    const removed = await scene.owner.submit('/dashboard/tills/1', 'revoke-till');
     expect(removed.to).toBe('/dashboard/tills?done=till-removed');
     expect((await scene.device.get('/till')).status).toBe(401);
     expect((await scene.send('1').catch(() => undefined))?.status).toBe(undefined);
@@ -269,7 +269,7 @@ test('S-183 what was done with tills is in the audit log', async () => {
   const sale = await scene.sell('3.50');
   await scene.device.post(`${sale}/cancel`, '');
   await scene.owner.submit('/dashboard/tills/1', 'change', { name: 'Bar', 'seen-up-to': '5' });
-  await scene.owner.submit('/dashboard/tills/1', 'remove');
+  await scene.owner.submit('/dashboard/tills/1', 'revoke-till');
   const actions = await scene.app.withStore(async ({ audit }) =>
     audit.list(20).map(({ action }) => action),
   );

@@ -73,8 +73,8 @@ const isInstalled = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit']).
 
 const cases: readonly (readonly [line: string, words: readonly string[]])[] = [
   ['paygate ser', ['serve', 'servers']],
-  ['paygate store re', ['recheck-used', 'remove', 'restore']],
-  ['paygate help store re', ['recheck-used', 'remove', 'restore']],
+  ['paygate store re', ['recheck-used', 'remove', 'remove-webhook', 'restore']],
+  ['paygate help store re', ['recheck-used', 'remove', 'remove-webhook', 'restore']],
   ['paygate store add --s', ['--script', '--start-index']],
   ['paygate store add --script ', ['p2pkh', 'p2sh-p2wpkh', 'p2tr', 'p2wpkh']],
   ['paygate addresses list --state ', ['paid', 'unpaid']],

@@ -53,7 +53,8 @@ async function addOrder({ records }: Opened): Promise<IssuedAddress> {
 function rowsOf({ records: { database } }: Opened): Record<string, unknown[]> {
   const { orm } = database;
   const names = orm.all<{ name: string }>(
-    sql`select name from sqlite_master where type = 'table' and name not in ('audit', 'settings')`,
+    sql`select name from sqlite_master where type = 'table' and name not in ('audit', 'settings')
+      and name not like 'order_texts%'`,
   );
   return Object.fromEntries(
     names.map(({ name }) => [name, orm.all(sql.raw(`select * from "${name}"`))]),

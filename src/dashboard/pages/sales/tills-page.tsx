@@ -162,12 +162,12 @@ export const tillPage: Page = {
             <Field request={request} name="name" label={labels.name} value={till.name} />
             <SeenUpTo request={request} value={seenUpToText(till, store)} />
           </Form>
-          <Form request={request} action="remove" button="Remove the till" isDangerous />
+          <Form request={request} action="revoke-till" button="Remove the till" isDangerous />
         </section>
       </Layout>
     );
   },
-  actions: { code, change, remove },
+  actions: { code, change, 'revoke-till': remove },
 };
 
 const seenUpToText = ({ seenUpTo }: TillRow, { currency }: StoreRow): string | undefined =>
