@@ -61,7 +61,7 @@ function showTimes(root) {
 
 /** A filter applies when it is chosen. A date is typed digit by digit: its year comes last. */
 function onFilter(form, field) {
-  if (field.type === 'date' && field.value !== '' && field.value < '2009') return;
+  if (field.type === 'date' && field.value && field.value < '2009') return;
   form.requestSubmit();
 }
 
@@ -130,7 +130,7 @@ const shown = new Map(parts.map((part) => [part, part.innerHTML]));
 const silenceMs = 15_000;
 const { live, poll = silenceMs, now: sentAt } = parts[0]?.dataset ?? {};
 /** How far this clock is ahead of the server's. */
-const aheadMs = Date.now() - (sentAt ?? Date.now());
+const aheadMs = Date.now() - sentAt || 0;
 /** A page may take so long at the first attempt, and each time longer at the next ones. */
 const answerMs = 6000;
 const maxFailures = 4;
