@@ -10,7 +10,7 @@ import { createSignInLink } from '../../src/dashboard/guard/sign-in-link.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { accessibilityFaults, juttingOut, openPage, sharedBrowser } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { openPriced } from '../support/priced.ts';
 import { password, signedIn } from '../support/visitor.ts';
@@ -73,7 +73,7 @@ const ofTheTest = ['permissions', 'price'];
 async function failedChecks(app: TestApp): Promise<string[]> {
   const listen = ['--listen', `127.0.0.1:${app.port}`, '--electrum', ...app.labels];
   const args = ['doctor', '--db', app.path, ...listen, '--json'];
-  const { checks } = JSON.parse((await runCli(args)).stdout) as {
+  const { checks } = JSON.parse((await runProcess(args)).stdout) as {
     readonly checks: readonly { readonly check: string; readonly state: string }[];
   };
   const failed = checks.filter(

@@ -213,7 +213,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const scan = await openScanner(browser);
     const pill = (colour: string) => page.locator(`#status .pill.${colour}`).first();
     await page.getByRole('link', { name: 'Pay', exact: true }).click();
-    await pill('neutral').waitFor();
+    await pill('waiting').waitFor();
     expect(new URL(page.url()).origin).toBe(apiOrigin);
     expect(await overflows(page)).toEqual([]);
     const code = await scan(page.locator('#pay svg').first());

@@ -24,9 +24,9 @@ export const overflows = (page: Page): Promise<string[]> =>
     return found;
   })()`);
 
-/** What is visible and of no use on paper. */
+/** What is visible and of no use on paper; a code is scanned from it. */
 export const unprintable = (page: Page): Promise<string[]> =>
-  page.evaluate(`[...document.querySelectorAll('form, button, input, select, summary, svg, .button, nav')]
+  page.evaluate(`[...document.querySelectorAll('form, button, input, select, summary, svg:not(.qr), .button, nav')]
     .filter((each) => each.checkVisibility({ visibilityProperty: true }))
     .map(({ outerHTML }) => outerHTML.slice(0, 80))`);
 
