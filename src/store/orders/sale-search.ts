@@ -3,7 +3,6 @@
 // which names too many orders: their texts are compared.
 
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
-import type { OrderStatus } from '../../domain/order/order.ts';
 import {
   addressEndLength,
   type Ends,
@@ -19,16 +18,9 @@ import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { findIds, inMemory, type SearchedPage } from '../db/searched-list.ts';
 import { orders } from '../schema/order-schema.ts';
 import { addressEnd, addresses, isGivenOut, payments, stores } from '../schema/schema.ts';
-import type { OrderRow } from './order-view.ts';
+import type { OrderQuery, OrderRow } from './order-view.ts';
 
-export interface SaleFilter {
-  readonly storeId?: number | undefined;
-  readonly status?: OrderStatus | undefined;
-  readonly linkId?: number | undefined;
-  /** Epoch milliseconds. */
-  readonly createdAfter?: number | undefined;
-  readonly createdBefore?: number | undefined;
-}
+export type SaleFilter = Omit<OrderQuery, 'reference' | 'beforeId' | 'limit'>;
 
 export interface FoundPayments {
   readonly ids: readonly number[];
