@@ -36,7 +36,7 @@ export interface LinkOrder extends PayerInput {
   readonly rateCents: number | null;
   /** The language of the page; null for the one of the store. */
   readonly language: string | null;
-  /** A keyed hash of the network of the stranger; missing for the till of the merchant. */
+  /** A keyed hash of the network of the stranger. */
   readonly payerNetwork?: string | undefined;
 }
 
