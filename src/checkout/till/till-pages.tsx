@@ -145,11 +145,12 @@ const Keypad = ({
 };
 
 interface SalePageProps extends TillRequest {
+  readonly row: OrderRow;
   readonly shown: ShownOrder;
 }
 
 export const SalePage = (props: SalePageProps) => {
-  const { shown, reading } = props;
+  const { row, shown, reading } = props;
   const { order, stage } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
@@ -158,7 +159,7 @@ export const SalePage = (props: SalePageProps) => {
   return (
     <TillFrame {...props} root="../../" isLive>
       <h1 class="price">
-        <Sentence text={priceOf(order, reading.formats)} />
+        <Sentence text={priceText(row, reading.formats)} />
       </h1>
       <div id="status" data-live={live} aria-live="polite">
         <SalePill {...props} />
@@ -192,12 +193,6 @@ export const SalePage = (props: SalePageProps) => {
   );
 };
 
-const priceOf = (
-  { amount, currency, amount_sat }: ShownOrder['order'],
-  formats: LanguageFormats,
-) =>
-  amount === null || currency === null ? formats.sat(amount_sat) : formats.money(amount, currency);
-
 const isUnmined = ({ order: { status, payments } }: ShownOrder): boolean =>
   status === 'processing' && payments.some(({ status: each, gone }) => each === 0 && !gone);
 
@@ -221,19 +216,11 @@ const SalePill = ({ shown, reading: { words } }: SalePageProps) => {
  * Whether the merchant lets a customer go; else what the customer does. Every payment without a
  * block can be replaced today, so the signal of BIP 125 decides nothing.
  */
-function adviceOf({ shown, reading, till, currency }: SalePageProps): string {
-  const { order } = shown;
+function adviceOf({ row, shown, reading, till: { seenUpTo }, currency }: SalePageProps): string {
   if (!isUnmined(shown)) return instructionOf(shown, reading);
-  const isOwn = order.currency === currency;
-  const price = isOwn ? priceMinorOf(order, currency) : Number.POSITIVE_INFINITY;
-  const isEnough = till.seenUpTo !== null && price <= till.seenUpTo;
+  const isEnough = seenUpTo !== null && row.currency === currency && priceMinorOf(row) <= seenUpTo;
   return isEnough ? reading.words.till.letGo : reading.words.till.waitForBlock;
 }
-
-const priceMinorOf = (
-  { amount, amount_sat }: ShownOrder['order'],
-  currency: string | null,
-): number => (amount === null || currency === null ? amount_sat : Number(amount.replace('.', '')));
 
 const Code = ({ shown: { order }, reading }: Pick<SalePageProps, 'shown' | 'reading'>) => {
   const { words, formats } = reading;
@@ -266,7 +253,7 @@ export const SalesPage = (props: SalesPageProps) => {
         {sales.map((row) => (
           <li>
             <a href={`sales/${row.publicId}${langQuery}`}>
-              <Sentence text={amountOf(row, formats)} />
+              <Sentence text={priceText(row, formats)} />
             </a>
             <Pill tone={orderWords[row.status].tone}>{words.orderStates[row.status]}</Pill>
             <Time at={row.createdAt} formats={formats} />
@@ -282,15 +269,11 @@ export const SalesPage = (props: SalesPageProps) => {
   );
 };
 
-type Priced = Pick<OrderRow, 'amountMinor' | 'amountSat' | 'currency'>;
+/** The price in minor units of the currency, or in satoshis. */
+const priceMinorOf = ({ amountMinor, amountSat }: OrderRow): number => amountMinor ?? amountSat;
 
-const amountOf = (
-  { amountMinor, amountSat, currency }: Priced,
-  formats: LanguageFormats,
-): string =>
-  currency === null || amountMinor === null
-    ? formats.sat(amountSat)
-    : shownAmount(amountMinor, currency, formats);
+const priceText = (row: OrderRow, formats: LanguageFormats): string =>
+  shownAmount(priceMinorOf(row), row.currency, formats);
 
 /** A sum for each currency: of the paid ones, and of those that wait for a block. */
 function sumsOf(sales: readonly OrderRow[], formats: LanguageFormats): string[] {
@@ -298,7 +281,6 @@ function sumsOf(sales: readonly OrderRow[], formats: LanguageFormats): string[] 
   const currencies = new Set(counted.map(({ currency }) => currency));
   return [...currencies].map((currency) => {
     const rows = counted.filter((row) => row.currency === currency);
-    const amountMinor = sumSat(rows.map((row) => row.amountMinor ?? row.amountSat));
-    return amountOf({ amountMinor, amountSat: amountMinor, currency }, formats);
+    return shownAmount(sumSat(rows.map(priceMinorOf)), currency, formats);
   });
 }

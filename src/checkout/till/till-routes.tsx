@@ -105,8 +105,8 @@ function saleRoutes(options: TillRouteOptions, devices: TillDevices): Hono {
 
   const app = new Hono();
   app.get('/:id', async (context) => {
-    const { row, ...asked } = await requested(context);
-    const shown = shownOrder(orderView, orderView.record(row), world.now());
+    const asked = await requested(context);
+    const shown = shownOrder(orderView, orderView.record(asked.row), world.now());
     return context.html(<SalePage {...asked} shown={shown} />);
   });
   app.post('/:id/quote', async (context) => {

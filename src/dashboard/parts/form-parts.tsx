@@ -2,7 +2,7 @@
 
 import type { Child } from 'hono/jsx';
 import { hasAuthenticator, isPasswordRecent } from '../guard/dashboard-session.ts';
-import { accountPath, type Fault, formTokenOf, type PageRequest } from '../page.ts';
+import { accountPath, base, type Fault, formTokenOf, type PageRequest } from '../page.ts';
 import { versionOf } from './form-fields.ts';
 import { isPasskeyOffered, PasskeyButton } from './passkey-button.tsx';
 
@@ -260,3 +260,25 @@ export const chosenBefore = (
   name: string,
 ): string | undefined =>
   isFormSent(request, form) ? (request.form.get(name) ?? undefined) : undefined;
+
+interface StoreSelectProps {
+  readonly request: PageRequest;
+  /** The action of the form that contains the field. */
+  readonly form: string;
+}
+
+export const StoreSelect = ({ request, form }: StoreSelectProps) => (
+  <Select
+    name="store"
+    label="Store"
+    options={request.parts.records.catalog.stores().map(({ id, name }) => [id, name] as const)}
+    chosen={chosenBefore(request, form, 'store')}
+  />
+);
+
+/** In place of a form that needs a store. */
+export const AddStoreFirst = () => (
+  <p>
+    <a href={`${base}/stores/new`}>Add a store</a> first.
+  </p>
+);

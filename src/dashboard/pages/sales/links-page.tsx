@@ -10,7 +10,7 @@ import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { wholeNumber } from '../../parts/form-fields.ts';
-import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
+import { AddStoreFirst, Form, StoreSelect } from '../../parts/form-parts.tsx';
 import { Layout, Table } from '../../parts/layout.tsx';
 import {
   Empty,
@@ -104,17 +104,10 @@ export const newLinkPage: Page = {
     return (
       <Layout request={request} title="Add a link">
         {first === undefined ? (
-          <p>
-            <a href={`${base}/stores/new`}>Add a store</a> first.
-          </p>
+          <AddStoreFirst />
         ) : (
           <Form request={request} action="add" button="Add the link" needsPassword>
-            <Select
-              name="store"
-              label="Store"
-              options={stores.map(({ id, name }) => [id, name] as const)}
-              chosen={chosenBefore(request, 'add', 'store')}
-            />
+            <StoreSelect request={request} form="add" />
             <LinkFields request={request} form="add" currency={first.currency} />
           </Form>
         )}

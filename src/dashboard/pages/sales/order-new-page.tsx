@@ -7,7 +7,6 @@ import { namedCurrencies } from '../../../domain/payment/currency.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import {
   type ActionResult,
-  base,
   type DashboardParts,
   field,
   type Page,
@@ -21,12 +20,14 @@ import {
   wholeNumber,
 } from '../../parts/form-fields.ts';
 import {
+  AddStoreFirst,
   chosenBefore,
   FaultNote,
   Field,
   Form,
   faultAttributes,
   Select,
+  StoreSelect,
 } from '../../parts/form-parts.tsx';
 import { Layout } from '../../parts/layout.tsx';
 import { inWordsOfPages } from '../../parts/page-words.ts';
@@ -47,9 +48,7 @@ export const newOrderPage: Page = {
     return (
       <Layout request={request} title="Take a payment">
         {first === undefined ? (
-          <p>
-            <a href={`${base}/stores/new`}>Add a store</a> first.
-          </p>
+          <AddStoreFirst />
         ) : (
           <Form request={request} action="take" button="Show the code">
             <input type="hidden" name="once" value={onceOf(request)} />
@@ -74,12 +73,7 @@ export const newOrderPage: Page = {
               </textarea>
             </label>
             <FaultNote request={request} name="description" />
-            <Select
-              name="store"
-              label="Store"
-              options={stores.map(({ id, name }) => [id, name] as const)}
-              chosen={chosenBefore(request, 'take', 'store')}
-            />
+            <StoreSelect request={request} form="take" />
           </Form>
         )}
       </Layout>

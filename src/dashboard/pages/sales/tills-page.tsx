@@ -15,8 +15,8 @@ import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, field, idIn, type Page, type PageRequest } from '../../page.ts';
 import { atField, wholeNumber } from '../../parts/form-fields.ts';
-import { chosenBefore, Field, Form, Select } from '../../parts/form-parts.tsx';
-import { DoneNote, Layout, NarrowPage, Table } from '../../parts/layout.tsx';
+import { AddStoreFirst, Field, Form, StoreSelect } from '../../parts/form-parts.tsx';
+import { DoneNote, Facts, Layout, NarrowPage, RowTable } from '../../parts/layout.tsx';
 import { orderPath, priceOrSat } from './order-parts.ts';
 
 const here = `${base}/tills`;
@@ -40,22 +40,17 @@ export const tillsPage: Page = {
         {tills.length === 0 ? (
           <p>No till yet.</p>
         ) : (
-          <Table label="Tills" heads={['Till', 'Store', 'Last used', 'Added']} isList>
-            {tills.map((till) => (
-              <tr>
-                <td>
-                  <a class="whole" href={`${here}/${till.id}`}>
-                    {till.name}
-                  </a>
-                </td>
-                <td>{storeOf(request, till).name}</td>
-                <td>{lastUsed(till)}</td>
-                <td>
-                  <Time at={till.createdAt} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <RowTable
+            label="Tills"
+            rows={tills}
+            href={({ id }) => `${here}/${id}`}
+            columns={[
+              ['Till', ({ name }) => name],
+              ['Store', (till) => storeOf(request, till).name],
+              ['Last used', lastUsed],
+              ['Added', ({ createdAt }) => <Time at={createdAt} />],
+            ]}
+          />
         )}
         <p>
           <a href={`${base}/links`}>Links</a>
@@ -87,18 +82,11 @@ export const newTillPage: Page = {
     return (
       <Layout request={request} title="Add a till">
         {stores.length === 0 ? (
-          <p>
-            <a href={`${base}/stores/new`}>Add a store</a> first.
-          </p>
+          <AddStoreFirst />
         ) : (
           <Form request={request} action="add" button="Show the code" needsPassword>
             <Field request={request} name="name" label={labels.name} value="Counter" />
-            <Select
-              name="store"
-              label="Store"
-              options={stores.map(({ id, name }) => [id, name] as const)}
-              chosen={chosenBefore(request, 'add', 'store')}
-            />
+            <StoreSelect request={request} form="add" />
             <SeenUpTo request={request} />
           </Form>
         )}
@@ -129,32 +117,25 @@ export const tillPage: Page = {
     return (
       <Layout request={request} title={till.name} live>
         <DoneNote request={request} />
-        <dl class="facts">
-          <dt>Store</dt>
-          <dd>
-            <a href={`${base}/stores/${store.id}`}>{store.name}</a>
-          </dd>
-          <dt>Last used</dt>
-          <dd>{lastUsed(till)}</dd>
-        </dl>
+        <Facts
+          rows={[
+            ['Store', <a href={`${base}/stores/${store.id}`}>{store.name}</a>],
+            ['Last used', lastUsed(till)],
+          ]}
+        />
         <Form request={request} action="code" button="Show a code for a device" needsPassword />
         <section aria-labelledby="sales">
           <h2 id="sales">Its newest sales</h2>
-          <Table label="Sales" heads={['Price', 'State', 'Created']} isList>
-            {sales.map((row) => (
-              <tr>
-                <td>
-                  <a class="whole" href={orderPath(row.publicId)}>
-                    {priceOrSat(row)}
-                  </a>
-                </td>
-                <td>{orderWords[row.status].text}</td>
-                <td>
-                  <Time at={row.createdAt} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <RowTable
+            label="Sales"
+            rows={sales}
+            href={({ publicId }) => orderPath(publicId)}
+            columns={[
+              ['Price', priceOrSat],
+              ['State', ({ status }) => orderWords[status].text],
+              ['Created', ({ createdAt }) => <Time at={createdAt} />],
+            ]}
+          />
         </section>
         <section aria-labelledby="change">
           <h2 id="change">Settings of the till</h2>
