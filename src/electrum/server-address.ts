@@ -60,7 +60,7 @@ export function parseServerAddress(text: string): ServerAddress {
     host,
     port,
     tls,
-    own: isOwn(host),
+    own: isOwnHost(host),
     label: `${tls ? 'ssl' : 'tcp'}://${bracketed.toLowerCase()}:${port}`,
     ...choices,
   };
@@ -80,7 +80,8 @@ function parseChoices(text: string, tls: boolean, refuse: (why: string) => Payga
   return choices;
 }
 
-function isOwn(host: string): boolean {
+/** Whether a name or IP address never leads to the public Internet. */
+export function isOwnHost(host: string): boolean {
   if (ipaddr.isValid(host)) return ownRanges.has(ipaddr.process(host).range());
   return ownNames.test(host) || !host.includes('.');
 }
