@@ -11,6 +11,7 @@ import type { RefusalLog } from '../web/limits/refused-requests.ts';
 import type { Limits } from '../web/limits/request-limits.ts';
 import { clientAddressOf, clientNetworkOf } from '../web/limits/request-origin.ts';
 import type { KeyedOperation, Operation } from './operation.ts';
+import { isVersion3, loginAdvice } from './version-3-errors.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
@@ -28,7 +29,7 @@ export interface AuthParts {
 export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   let key: Key | undefined;
   try {
-    key = authenticate(parts, context);
+    key = authenticate(parts, operation, context);
     requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
     if (operation.writes) {
       requirePluginWindow(key, parts.now());
@@ -97,12 +98,15 @@ export function limitOpenOperation(
 const limitOf = ({ limit }: Operation, context: Context) =>
   typeof limit === 'function' ? limit(context.req.query()) : limit;
 
-function authenticate(parts: AuthParts, context: Context): Key {
+function authenticate(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   const key = keyOf(parts, context);
   if (key !== undefined) return key;
   limitWrongKey(parts, context);
   context.header('WWW-Authenticate', 'Bearer');
-  throw new PaygateError('unauthorized', 'This function requires you to login');
+  const message = isVersion3(operation.path)
+    ? loginAdvice(presentedKey(context).text !== undefined)
+    : 'This function requires you to login';
+  throw new PaygateError('unauthorized', message);
 }
 
 /**

@@ -26,6 +26,7 @@ import { openapiOf } from './reference/openapi.ts';
 import type { OpenapiDocument } from './reference/openapi-shape.ts';
 import { quickstartOf } from './reference/quickstart.tsx';
 import { createReference, type ReferenceNotes } from './reference/reference-page.tsx';
+import { pathAdvice } from './version-3-errors.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -127,7 +128,10 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
       return sendDocsPage(context, await page(baseOf(options, context)));
     });
   }
-  app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
+  app.notFound((context) => {
+    const advice = pathAdvice(operations, context.req.path);
+    return errorResponse(context, 404, `There is nothing at this path${advice}`);
+  });
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
     return respondTo(context, error);

@@ -9,6 +9,7 @@ import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
 import type { Rates } from '../web/limits/request-limits.ts';
 import type { refusalCodes } from './reference/documented-refusals.ts';
+import { createPartReader, isVersion3, jsonAdvice } from './version-3-errors.ts';
 
 const none = z.object({});
 
@@ -115,18 +116,21 @@ export async function readRequest(
   const given = {
     params: context.req.param(),
     query: context.req.query(),
-    body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
+    body: isRead ? {} : jsonOf(operation, utf8Of(await context.req.arrayBuffer())),
   };
   // Checked before any of it is stored or repeated in a response.
   const stored = 'writes' in operation ? given : 'issues' in operation ? given.body : undefined;
   const texts = stringsIn(stored);
   refusePrivateMaterial(texts);
-  return {
-    params: read(params, given.params),
-    query: read(query, given.query),
-    body: isRead ? {} : read(body, given.body),
+  const read = isVersion3(operation.path) ? createPartReader(operation) : { part, end: () => {} };
+  const parts = {
+    params: read.part(params, given.params),
+    query: read.part(query, given.query),
+    body: isRead ? {} : read.part(body, given.body),
     context,
   };
+  read.end();
+  return parts;
 }
 
 export function stringsIn(value: unknown): string[] {
@@ -141,7 +145,7 @@ export function stringsIn(value: unknown): string[] {
   return texts;
 }
 
-function read(schema: z.ZodObject | undefined, given: unknown): unknown {
+function part(schema: z.ZodObject | undefined, given: unknown): unknown {
   if (schema === undefined) return {};
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -163,11 +167,12 @@ function utf8Of(bytes: ArrayBuffer): string {
 }
 
 /** A missing body is an empty object, because clients post without one. */
-function jsonOf(text: string): unknown {
+function jsonOf(operation: Operation, text: string): unknown {
   if (text.trim() === '') return {};
   try {
     return JSON.parse(text);
   } catch {
-    throw new PaygateError('invalid', 'The body is not JSON');
+    const advice = isVersion3(operation.path) ? jsonAdvice(operation, text) : '';
+    throw new PaygateError('invalid', `The body is not JSON${advice}`);
   }
 }

@@ -37,15 +37,19 @@ export function beginRefusal(
   return status;
 }
 
-/** @param number clients branch on it; by default it is the status */
+/**
+ * @param number clients branch on it; by default it is the status
+ * @param fields left out of the body if there are none
+ */
 export function errorResponse(
   context: Context,
   status: ContentfulStatusCode,
   message: string,
-  number: number = status,
+  { number = status, fields = [] }: Partial<Pick<PaygateError, 'number' | 'fields'>> = {},
 ): Response {
   context.header('Cache-Control', 'no-store');
-  return context.json({ status, message, error: { code: number, message } }, status);
+  const error = { code: number, message, fields: fields.length > 0 ? fields : undefined };
+  return context.json({ status, message, error }, status);
 }
 
 /**
@@ -69,5 +73,5 @@ export function respondTo(context: Context, error: unknown): Response {
   if (!(error instanceof PaygateError) || error.code === 'internal') {
     return errorResponse(context, 500, 'Internal error; the log of paygate says more');
   }
-  return errorResponse(context, beginRefusal(context, error), error.message, error.number);
+  return errorResponse(context, beginRefusal(context, error), error.message, error);
 }

@@ -155,7 +155,7 @@ test('the messages of errors are those that paygate answers', async () => {
   await app.addStore({ ...store, name: 'Second', callbackUrl: 'https://second.example/paid' });
   const answers = [
     await messageOf('/api/price'),
-    await messageOf('/api/v3/orders', { headers: { Authorization: '' } }),
+    await messageOf('/api/v2/stores', { headers: { Authorization: '' } }),
     await messageOf('/api/v3/orders/ord_1'),
     await messageOf('/api/balance', { method: 'POST', body: long }),
     await messageOf(`/api/balance?addr=${long}`.slice(0, 9_000)),

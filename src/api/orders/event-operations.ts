@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { isId } from '../../domain/order/order-id.ts';
-import { PaygateError } from '../../lib/errors.ts';
+import { errorAt, PaygateError } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { EventRow } from '../../store/delivery/event-view.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -61,9 +61,10 @@ function eventOf({ records }: EventOptions, key: Key, publicId: string): EventRo
 function cursorOf(options: EventOptions, key: Key, publicId: string): number {
   const row = eventOf(options, key, publicId);
   if (row !== undefined) return row.id;
-  throw new PaygateError(
+  throw errorAt(
     'gone',
-    'after: this event is unknown, or older than 90 days; list the orders (GET /api/v3/orders), ' +
+    'after',
+    'this event is unknown, or older than 90 days; list the orders (GET /api/v3/orders), ' +
       'then go on from the newest event',
   );
 }

@@ -6,7 +6,7 @@ import { idBytes, idOf } from '../../domain/order/order-id.ts';
 import { type OrderBody, parseOrderInput } from '../../domain/order/order-input.ts';
 import { checkOrderSat, satoshisOf } from '../../domain/order/quote.ts';
 import type { StoreQuery } from '../../domain/store/store-choice.ts';
-import { throwInvalid } from '../../lib/errors.ts';
+import { errorAt } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import type { InvoiceTexts } from '../../store/orders/orders.ts';
@@ -81,14 +81,20 @@ export async function rateFor(
   currency: string,
 ): Promise<number> {
   if (prices === undefined) {
-    throwInvalid(
-      'currency: prices are switched off here, so a price must be in satoshis (amount_sat); ' +
+    throw errorAt(
+      'invalid',
+      'currency',
+      'prices are switched off here, so a price must be in satoshis (amount_sat); ' +
         'paygate serve has prices with --price on',
     );
   }
   const rateCents = await prices.rateCents(currency);
   if (rateCents !== null) return rateCents;
-  throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
+  throw errorAt(
+    'invalid',
+    'currency',
+    `no source has a price in ${currency}; use another, or amount_sat`,
+  );
 }
 
 /** The operator is bound to no store, and has no API key. */

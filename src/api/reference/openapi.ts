@@ -33,6 +33,10 @@ const error = z.object({
   error: z.object({
     code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
     message: z.string().describe('The message again'),
+    fields: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe('Below /v3: each field of the request that is wrong, such as `metadata.cart`'),
   }),
 });
 

@@ -101,7 +101,12 @@ export const Errors = () => (
     </pre>
     <p>
       That message of a 401 never changes, because plugins look for it. It means: the header{' '}
-      <code>Authorization</code> is missing, lacks <code>Bearer</code>, or has an unknown key.
+      <code>Authorization</code> is missing, lacks <code>Bearer</code>, or has an unknown key. Below{' '}
+      <code>/api/v3</code>, the message says which of these it is.
+    </p>
+    <p>
+      Below <code>/api/v3</code>, <code>error.fields</code> has <code>path</code> and{' '}
+      <code>message</code> of each field that is wrong. It is missing if no field is.
     </p>
     <table class="fields">
       <thead>

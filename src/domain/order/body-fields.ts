@@ -14,7 +14,9 @@ export class BodyProblems extends PaygateError {
   readonly problems: readonly FieldProblem[];
 
   constructor(problems: readonly FieldProblem[]) {
-    super('invalid', problems.map(([name, problem]) => `${name}: ${problem}`).join('; '));
+    super('invalid', problems.map(([name, problem]) => `${name}: ${problem}`).join('; '), {
+      fields: problems.map(([path, message]) => ({ path, message })),
+    });
     this.problems = problems;
   }
 }

@@ -53,9 +53,12 @@ export function satoshisOf(price: FiatPrice | SatPrice, rateCents: number | null
 /** @throws PaygateError invalid for less than dust, and for more than all bitcoins */
 export function checkOrderSat(amountSat: number): void {
   if (amountSat < minOrderSat) {
-    throwInvalid(`the amount is ${amountSat} sat; an order has at least ${minOrderSat} sat`);
+    throwInvalid(
+      `the amount is ${amountSat} sat; an order has at least ${minOrderSat} sat`,
+      'amount',
+    );
   }
-  if (amountSat > maxMoneySat) throwInvalid('the amount is more than all bitcoins');
+  if (amountSat > maxMoneySat) throwInvalid('the amount is more than all bitcoins', 'amount');
 }
 
 /** @param expiresInSeconds 0 for never */

@@ -20,10 +20,7 @@ export const isCurrency = (code: string): boolean => known.has(code);
 export function parseCurrency(text: string): string {
   const code = text.trim().toUpperCase();
   if (isCurrency(code)) return code;
-  throw new PaygateError(
-    'invalid',
-    'the currency: three letters of ISO 4217 are expected, such as EUR',
-  );
+  throw new PaygateError('invalid', 'a currency has three letters of ISO 4217, such as EUR');
 }
 
 /** In the smallest unit, rounded half away from zero. @param priceCents of one bitcoin */

@@ -201,8 +201,8 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ['a private key beside a wrong type', { ...eur, metadata: { [wif]: 7 } }, /private key/],
   ['a private key in an unknown field', { ...eur, color: wif }, /private key/],
   ['recovery words', { ...eur, description: words }, /words/],
-  ['a text', '"order"', /expected object/],
-  ['a list', '[]', /expected object/],
+  ['a text', '"order"', /must be a JSON object, such as \{"amount":"12.50"/],
+  ['a list', '[]', /must be a JSON object/],
   ['no JSON', '{', /not JSON/],
   ['no whole number as store', { ...eur, store_id: 'first' }, /store_id: a whole number/],
 ];
@@ -223,7 +223,7 @@ test.each([
       wanted,
       {
         ...{ status: wanted, message: expect.stringMatching(message) },
-        error: { code: wanted, message: body.message },
+        error: { code: wanted, message: body.message, fields: body.error.fields },
       },
     ]);
     expect(JSON.stringify(body)).not.toContain(wif);

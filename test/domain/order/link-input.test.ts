@@ -75,7 +75,7 @@ test.each<[LinkBody, ...string[]]>([
   [{ ...poster, title: 'A\nB' }, 'title: has control characters'],
   [{ ...poster, description: 'x'.repeat(1_025) }, 'description: has 1025 bytes'],
   [{ ...poster, currency: null }, 'amount: give a currency, or amount_sat instead'],
-  [{ ...poster, currency: 'EUX' }, 'currency: the currency'],
+  [{ ...poster, currency: 'EUX' }, 'currency: a currency has three letters'],
   [{ ...poster, currency: 'BTC' }, 'currency: a price in bitcoin is given in satoshis'],
   [{ ...poster, amount: '25.001' }, 'amount: an amount in EUR has at most 2 decimals'],
   [{ ...poster, amount: '25.50', currency: 'JPY' }, 'amount: an amount in JPY has no decimals'],
