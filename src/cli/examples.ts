@@ -61,6 +61,7 @@ export const exampleLines: readonly string[] = [
   'plugin allow --minutes 15',
   'audit list --limit 20',
   'admin link --domain pay.example.com',
+  'admin time-zone Europe/Berlin',
   'backup',
   'backup /mnt/usb/shop.db',
   'check /mnt/usb/shop.db',

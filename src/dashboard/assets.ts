@@ -9,6 +9,7 @@ import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import style from './browser/dashboard-style.css?raw';
 import overview from './browser/overview-style.css?raw';
 import passkeyScript from './browser/passkey-prompt.client.js?raw';
+import zoneScript from './browser/zone-guess.client.js?raw';
 import { base } from './page.ts';
 
 const assets = {
@@ -16,6 +17,7 @@ const assets = {
   icon: hashedAsset('icon', 'svg', 'image/svg+xml', icon),
   script: pageScript,
   passkeyScript: hashedAsset('passkey', 'js', 'text/javascript', passkeyScript),
+  zoneScript: hashedAsset('zone', 'js', 'text/javascript', zoneScript),
 };
 
 export const assetPath = (which: keyof typeof assets): string =>

@@ -1,9 +1,10 @@
-// What was received on each day in UTC, for the first page. A day is summed once, and again after
+// What was received on each day of the merchant's zone, for the first page. A day is summed once, and again after
 // one of its payments changed. The sums of many payments take longer than the rest of the page.
 
 import { sumSat } from '../domain/payment/money.ts';
 import type { PaymentState } from '../domain/payment/payment.ts';
-import { dayMs, minuteMs } from '../lib/time-units.ts';
+import { dayOf, dayStart, sameTimeYesterday } from '../domain/text/time-zone.ts';
+import { minuteMs } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
 import {
   boundedMinor,
@@ -16,7 +17,9 @@ import type { World } from '../world/world.ts';
 export const chartDays = 30;
 
 export interface DailySums {
-  /** @param day days since 1970 */
+  /** The day of now. */
+  today(): number;
+  /** @param day as of `dayOf` */
   ofDay(day: number): Received;
   /** Yesterday’s, up to the time of day that it is now. */
   ofYesterdayUntilNow(): Received;
@@ -26,7 +29,7 @@ export interface DailySums {
 const maxChanges = 10_000;
 
 export function createDailySums(
-  { receivedView, events }: Pick<Records, 'receivedView' | 'events'>,
+  { receivedView, events, state }: Pick<Records, 'receivedView' | 'events' | 'state'>,
   { now }: Pick<World, 'now'>,
 ): DailySums {
   const days = new Map<number, Received>();
@@ -34,7 +37,9 @@ export function createDailySums(
   /** The currencies of payments of all days; read at the first view. */
   let currencies: Set<string> | undefined;
   let partial: { readonly until: number; readonly sum: Received } | undefined;
-  const today = (): number => Math.floor(now() / dayMs);
+  /** Of the sums. */
+  let zone = state.zone();
+  const today = (): number => dayOf(now(), zone);
 
   function forgetAll(): void {
     days.clear();
@@ -55,15 +60,25 @@ export function createDailySums(
     partial = undefined;
   });
 
+  /** The sums of other days begin anew with another zone. */
+  function followZone(): void {
+    const chosen = state.zone();
+    if (chosen !== zone) forgetAll();
+    zone = chosen;
+  }
+
   function forgetChanged(): Set<string> {
+    followZone();
+    const current = today();
     // Days that no view shows any more.
-    for (const day of days.keys()) if (day <= today() - 3 * chartDays) days.delete(day);
-    const known = currencies ?? new Set(receivedView.currencies((today() - 2 * chartDays) * dayMs));
+    for (const day of days.keys()) if (day <= current - 3 * chartDays) days.delete(day);
+    const known =
+      currencies ?? new Set(receivedView.currencies(dayStart(current - 2 * chartDays, zone)));
     currencies = known;
     for (const paymentId of changed) {
       const payment = receivedView.payment(paymentId);
       if (payment === undefined) continue;
-      days.delete(Math.floor(payment.firstSeenAt / dayMs));
+      days.delete(dayOf(payment.firstSeenAt, zone));
       if (payment.currency !== null) known.add(payment.currency);
     }
     if (changed.size > 0) partial = undefined;
@@ -75,17 +90,21 @@ export function createDailySums(
     receivedView.received({ since, until, currencies: [...known] });
 
   return {
+    today() {
+      followZone();
+      return today();
+    },
     ofDay(day) {
       const known = forgetChanged();
-      const sum = days.get(day) ?? between(day * dayMs, (day + 1) * dayMs, known);
+      const sum = days.get(day) ?? between(dayStart(day, zone), dayStart(day + 1, zone), known);
       days.set(day, sum);
       return sum;
     },
     ofYesterdayUntilNow() {
       const known = forgetChanged();
-      const until = Math.floor((now() - dayMs) / minuteMs) * minuteMs;
+      const until = Math.floor(sameTimeYesterday(now(), zone) / minuteMs) * minuteMs;
       if (partial?.until !== until) {
-        partial = { until, sum: between((today() - 1) * dayMs, until, known) };
+        partial = { until, sum: between(dayStart(today() - 1, zone), until, known) };
       }
       return partial.sum;
     },

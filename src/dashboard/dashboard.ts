@@ -48,6 +48,7 @@ import { backupsPage } from './pages/settings/backups-page.tsx';
 import { notificationsPage } from './pages/settings/notifications-page.tsx';
 import { serversPage } from './pages/settings/servers-page.tsx';
 import { settingsPage } from './pages/settings/settings-page.tsx';
+import { zonePage } from './pages/settings/zone-page.tsx';
 import { authorizeBase, authorizePages } from './pages/stores/authorize-page.tsx';
 import {
   removeStorePage,
@@ -126,6 +127,7 @@ export const pages: readonly Page[] = [
   restoreStorePage,
   settingsPage,
   accountPage,
+  zonePage,
   passkeyPage,
   notificationsPage,
   auditPage,

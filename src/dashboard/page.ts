@@ -135,6 +135,7 @@ export interface ExtraPage extends Page {
 
 export const base = '/dashboard';
 export const accountPath = `${base}/settings/account`;
+export const zonePath = `${base}/settings/time-zone`;
 
 /** The token that each form sends; only the owner of the cookie can know it. */
 export const formTokenOf = ({ token }: Pick<PageRequest, 'token'>): string =>

@@ -2,7 +2,7 @@
 // It loads nothing from the network and has no tracking.
 
 import type { Notice } from '../domain/delivery/notice.ts';
-import { formatMinute } from '../domain/text/format.ts';
+import { formatMinute } from '../domain/text/time-zone.ts';
 import type { Mail } from './mail-connection.ts';
 
 /** A notice of the database, or a test. */
@@ -14,16 +14,23 @@ export interface NoticeToSend {
   readonly createdAt: number;
 }
 
-const footer = 'Sent by your paygate. Its dashboard says who receives which mails.';
+const footer = 'Sent by your paygate.';
 
-/** @param publicUrl begins the link to the dashboard; no link without it */
+/** What all mails have. */
+export interface MailFrame {
+  /** Begins the link to the dashboard; no link without it. */
+  readonly publicUrl: string | undefined;
+  /** Of the times. */
+  readonly zone: string;
+}
+
 export function mailOf(
   { notice, publicId, createdAt }: NoticeToSend,
   addresses: { readonly from: string; readonly to: string },
-  publicUrl: string | undefined,
+  { publicUrl, zone }: MailFrame,
 ): Mail {
   const { title } = notice;
-  const lines = [...notice.lines, `Time: ${formatMinute(createdAt)}`];
+  const lines = [...notice.lines, `Time: ${formatMinute(createdAt, zone)}`];
   const link = linkOf(notice, publicUrl);
   const domain = addresses.from.split('@')[1] ?? 'paygate';
   return {

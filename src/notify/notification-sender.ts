@@ -117,7 +117,9 @@ async function toMail(
   message: NoticeToSend,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const mail = mailOf(message, { from: server.from, to }, parts.publicUrl);
+  const { publicUrl, records } = parts;
+  const frame = { publicUrl, zone: records.state.zone() };
+  const mail = mailOf(message, { from: server.from, to }, frame);
   const fault = await sendMail(parts, server, mail, signal);
   return fault === undefined ? { kind: 'sent' } : { kind: 'failed', ...fault };
 }

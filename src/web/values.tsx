@@ -2,7 +2,8 @@
 
 import type { Child } from 'hono/jsx';
 import type { StateWord } from '../domain/order/state-words.ts';
-import { formatAmount, formatMinute, formatShort, formatTime } from '../domain/text/format.ts';
+import { formatAmount, formatShort, formatTime } from '../domain/text/format.ts';
+import { defaultZone, formatMinute } from '../domain/text/time-zone.ts';
 
 /** An amount of bitcoins: in satoshis if it is small. */
 export const Amount = ({ sat }: { readonly sat: number }) => (
@@ -34,7 +35,7 @@ export const Money = ({ sat, worth }: MoneyProps) =>
  */
 export const Time = ({ at }: { readonly at: number }) => (
   <time datetime={new Date(at).toISOString()} title={formatTime(at)} data-distance>
-    {formatMinute(at)}
+    {formatMinute(at, defaultZone)}
   </time>
 );
 

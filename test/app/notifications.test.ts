@@ -104,6 +104,26 @@ test('a paid order is told once by mail, with a link and no remote content', asy
   expect(mail.mails).toHaveLength(1);
 });
 
+test('a mail has its time in the zone of the merchant, and says nothing of dashboards', async () => {
+  const mail = await openMail();
+  const app = await openShop({ port: mail.port, store: owner });
+  await app.withStore(({ state, database }) =>
+    database.write((tx) => state.timeZone.write(tx, 'Asia/Kathmandu')),
+  );
+  const order = await makeOrder(app, await app.newAddress());
+  app.pay(order.address, 25_000);
+  await app.settle();
+  app.chain.mine(2);
+  await app.settle();
+  const [sent] = mail.mails;
+  if (sent === undefined) throw new Error('no mail');
+  for (const part of partsOf(sent)) {
+    expect(part).toMatch(/Time: 2025-11-20 20:3\d Asia\/Kathmandu/);
+    expect(part).toMatch(/Sent by your paygate\.(<|\n|\r)/);
+    expect(part).not.toContain('who receives which');
+  }
+});
+
 test('texts of strangers add no header field and no markup', async () => {
   const mail = await openMail();
   const app = await openShop({ port: mail.port, store: owner });

@@ -252,6 +252,11 @@ test('the sales of the day, and their sum without those that nobody paid', async
   expect((await scene.device.get('/till/sales')).text).toContain('ord_');
   world.jumpWallClock(1);
   expect((await scene.device.get('/till/sales')).text).not.toContain('ord_');
+  // The day of the merchant goes on.
+  await scene.app.withStore(({ state, database }) =>
+    database.write((tx) => state.timeZone.write(tx, 'America/Los_Angeles')),
+  );
+  expect((await scene.device.get('/till/sales')).text).toContain('ord_');
 });
 
 test('its manifest opens it from the home screen', async () => {

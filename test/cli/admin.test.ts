@@ -1,4 +1,4 @@
-// `paygate admin link`, as an operator runs it beside the file.
+// `paygate admin`, as an operator runs it beside the file: the link, and the time zone.
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -70,4 +70,20 @@ test('is refused without a database file', async () => {
   const refused = await runCli(['admin', 'link', '--db', db]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('there is no such database; name it by --db (');
+});
+
+test('the time zone is shown, and set to a zone of IANA', async () => {
+  const path = await freshFile();
+  const run = (...args: string[]) => runCli(['admin', 'time-zone', ...args, '--db', path]);
+  expect(await run()).toMatchObject({ code: 0, stdout: 'UTC\n' });
+  expect(await run('america/sao_paulo')).toMatchObject({ code: 0, stdout: 'America/Sao_Paulo\n' });
+  expect(JSON.parse((await run('--json')).stdout)).toEqual({ time_zone: 'America/Sao_Paulo' });
+  for (const zone of ['Mars/Base', '+01:00', '']) {
+    const { code, stderr } = await run(zone);
+    expect([zone, code, stderr.includes('such as Europe/Berlin or UTC')]).toEqual([zone, 2, true]);
+  }
+  const { state, audit } = await openTestStore({ path });
+  expect(state.timeZone.read()).toBe('America/Sao_Paulo');
+  const entries = audit.list(10).filter(({ action }) => action === 'zone.set');
+  expect(entries.map(({ detail }) => JSON.parse(detail).zone)).toEqual(['America/Sao_Paulo']);
 });

@@ -63,6 +63,22 @@ it('writes the payments of a span and a store, with both days', async () => {
   expect(await daysOf(shop, '--format', 'cointracking')).toHaveLength(3);
 });
 
+it('counts days of the time zone of the merchant, and times in UTC', async () => {
+  const firstSeenAt = Date.UTC(2026, 10, 3, 10);
+  const shop = await paid({ firstSeenAt: firstSeenAt - 1 }, { firstSeenAt });
+  const times = async (...args: string[]) =>
+    [...(await run(shop, ...args)).stdout.matchAll(/T(\d\d:\d\d):\d\dZ,payment/g)].map(
+      ([, time]) => time,
+    );
+  expect(await times('--from', '2026-11-04')).toEqual([]);
+  await shop.write((tx) => shop.state.timeZone.write(tx, 'Pacific/Kiritimati'));
+  expect(await times('--from', '2026-11-04', '--to', '2026-11-04')).toEqual(['10:00']);
+  expect(await times('--to', '2026-11-03')).toEqual(['09:59']);
+  expect(await times('--from', '2026-11-03T10:00:00Z')).toEqual(['10:00']);
+  const books = await run(shop, '--format', 'quickbooks');
+  expect(books.stdout.match(/^\d\d\/\d\d/gm)).toEqual(['11/04', '11/03']);
+});
+
 it('writes a new file, and never over another', async () => {
   const shop = await paid({}, { priceCents: null }, { state: 'dropped' });
   const file = join(tempFolder(), 'november.csv');

@@ -7,6 +7,7 @@ import { type Context, Hono } from 'hono';
 import { parsePayerInput } from '../../domain/order/payer-input.ts';
 import { type FiatPrice, minOrderSat, type SatPrice } from '../../domain/order/quote.ts';
 import { typedText } from '../../domain/order/typed-amount.ts';
+import { dayOf, dayStart } from '../../domain/text/time-zone.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import { setCheckoutHeaders } from '../../web/content-policy.ts';
@@ -41,7 +42,6 @@ export interface TillRouteOptions extends LinkRouteOptions {
 }
 
 const formKeyBytes = 16;
-const dayMs = 86_400_000;
 
 export function createTillRoutes(options: TillRouteOptions): Hono {
   const { world, records, takeRequest } = options;
@@ -81,8 +81,9 @@ export function createTillRoutes(options: TillRouteOptions): Hono {
   });
   app.get('/sales', async (context) => {
     const asked = await devices.requested(context);
-    const now = world.now();
-    const sales = records.tills.salesSince(asked.till.id, now - (now % dayMs));
+    const zone = records.state.zone();
+    const today = dayStart(dayOf(world.now(), zone), zone);
+    const sales = records.tills.salesSince(asked.till.id, today);
     return context.html(<SalesPage {...asked} sales={sales} />);
   });
   app.route('/sales', saleRoutes(options, devices));

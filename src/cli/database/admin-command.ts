@@ -1,4 +1,5 @@
 // `paygate admin link`: prints a one-time link to the dashboard, which sets a password.
+// `paygate admin time-zone`: shows or sets the zone of the merchant's days.
 
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../../config.ts';
@@ -8,6 +9,7 @@ import {
   hostAndPort,
   listenAddressesOf,
 } from '../../domain/delivery/public-endpoint.ts';
+import { parseZone } from '../../domain/text/time-zone.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { fingerprintOf } from '../../status/health.ts';
 import type { Records } from '../../store/open-records.ts';
@@ -21,6 +23,7 @@ import {
 } from '../command.ts';
 import { fetchHealth, noAnswerText } from '../service/local-health.ts';
 import { flagValues } from '../service/serve-options.ts';
+import { withOptionName } from '../stores/setting-options.ts';
 
 interface LinkOptions extends FileOptions {
   readonly listen?: string;
@@ -68,5 +71,24 @@ export function adminCommand(): Command {
         });
       }),
     );
-  return new Command('admin').description('print a link to the dashboard').addCommand(link);
+  return new Command('admin')
+    .description('print a link to the dashboard, set its time zone')
+    .addCommand(link)
+    .addCommand(zoneCommand());
 }
+
+const zoneCommand = (): Command =>
+  fileCommand('time-zone', 'show or set the zone in which a day begins: sums, lists, files, mails')
+    .argument('[zone]', 'such as Europe/Berlin', withOptionName(parseZone))
+    .action((zone: string | undefined, given: FileOptions) =>
+      withStore(given, async (records) => {
+        const { state, database } = records;
+        if (zone !== undefined) {
+          await database.write((tx) => {
+            state.timeZone.write(tx, zone);
+            recordChange(records, tx, 'zone.set', { zone });
+          });
+        }
+        print(given, { time_zone: state.zone() }, state.zone);
+      }),
+    );

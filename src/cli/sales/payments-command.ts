@@ -29,9 +29,9 @@ import { formatPrice } from '../../domain/payment/money.ts';
 import type { CallbackStatus, PaymentState } from '../../domain/payment/payment.ts';
 import { formatCount, formatTime } from '../../domain/text/format.ts';
 import { pastedAddress, withoutInvisible } from '../../domain/text/pasted-text.ts';
+import { dayStart, parseDay } from '../../domain/text/time-zone.ts';
 import { type CsvSeparator, csvSeparators } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { dayMs } from '../../lib/time-units.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { PaymentEntry } from '../../store/payments/payment-view.ts';
 import {
@@ -133,8 +133,8 @@ interface ExportOptions extends FileOptions {
   readonly format: AccountFormatName;
   readonly separator: CsvSeparator;
   readonly store?: number;
-  readonly from?: number;
-  readonly to?: number;
+  readonly from?: DayOrTime;
+  readonly to?: DayOrTime;
   readonly currency?: string;
   readonly output?: string;
 }
@@ -147,8 +147,8 @@ function exportCommand(): Command {
         .default('paygate'),
     )
     .option('--store <id>', 'only to this store', rowId)
-    .option('--from <time>', 'only first seen from this UTC time or age on', parseTime)
-    .option('--to <time>', 'only first seen until the end of this UTC day, or before a time', endOf)
+    .option('--from <day>', 'only first seen from this day, UTC time or age on', dayOrTime)
+    .option('--to <day>', 'only first seen until the end of this day, or before a time', dayOrTime)
     .addOption(
       new Option('--separator <name>', 'between cells; semicolon brings decimal commas')
         .choices(csvSeparators)
@@ -159,19 +159,27 @@ function exportCommand(): Command {
     .action((given: ExportOptions) => withStore(given, (records) => writeExport(given, records)));
 }
 
-/** A day counts as a whole. */
-const endOf = (text: string): number =>
-  /^\d{4}-\d\d-\d\d$/.test(text) ? parseTime(text) + dayMs : parseTime(text);
+/** A day of the merchant's zone, or epoch milliseconds. */
+type DayOrTime = { readonly day: number } | { readonly at: number };
+
+function dayOrTime(text: string): DayOrTime {
+  const day = parseDay(text);
+  return day === undefined ? { at: parseTime(text) } : { day };
+}
 
 async function writeExport(given: ExportOptions, records: Records): Promise<void> {
-  const { store: storeId, from: since, to: until, output, separator } = given;
+  const { store: storeId, from, to, output, separator } = given;
   const format = accountFormats[given.format];
   const stores = records.catalog.stores({ archived: true });
   checkSeparator(format, separator);
   const currency = fileCurrency(format, given.currency, currenciesOf(stores, storeId));
   const tally = { written: 0, leftOut: 0 };
+  const zone = records.state.zone();
+  const since = from && ('day' in from ? dayStart(from.day, zone) : from.at);
+  // A day counts as a whole.
+  const until = to && ('day' in to ? dayStart(to.day + 1, zone) : to.at);
   const pages = records.accountView.pages({ storeId, since, until }, world.now());
-  const text = Readable.from(accountCsv(pages, format, { currency, separator }, tally));
+  const text = Readable.from(accountCsv(pages, format, { currency, separator, zone }, tally));
   if (output === undefined) {
     await writeToOutput(text);
   } else {

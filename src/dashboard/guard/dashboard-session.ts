@@ -7,6 +7,7 @@ import { networkPrefix48 } from '../../domain/access/client-address.ts';
 import { parseRecoveryCode } from '../../domain/access/recovery-code.ts';
 import { matchingStep } from '../../domain/access/totp.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
+import { zoneIn } from '../../domain/text/time-zone.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { absoluteMs, type Operator, type Session } from '../../store/access/admin.ts';
 import type { Tx } from '../../store/db/writer.ts';
@@ -150,9 +151,19 @@ export function beginSession(tx: Tx, request: PageRequest): string {
   const { admin } = request.parts.records;
   const token = newToken(request);
   if (request.session !== undefined) admin.end(tx, request.session.id);
+  noteZone(tx, request);
   const agent = (request.context.req.header('User-Agent') ?? '').slice(0, maxAgentLength);
   admin.begin(tx, request.now, { token, agent, client: clientOf(request) });
   return token;
+}
+
+/** The first sign-in of a browser that names its time zone sets that of the merchant. */
+function noteZone(tx: Tx, request: PageRequest): void {
+  const { state, audit } = request.parts.records;
+  const zone = zoneIn(field(request, 'zone'));
+  if (zone === undefined || state.timeZone.read() !== undefined) return;
+  state.timeZone.write(tx, zone);
+  audit.noteChange(tx, request.now, clientOf(request), 'zone.set', { zone, by: 'browser' });
 }
 
 /**

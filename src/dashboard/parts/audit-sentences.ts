@@ -108,6 +108,8 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'totp.on': 'The authenticator app was turned on',
   'wallet.recheck-used': ({ wallet }) =>
     `The addresses of the wallet ${text(wallet)} are checked for use again`,
+  'zone.set': ({ zone, by }) =>
+    `The time zone was set to ${text(zone)}${by === 'browser' ? ', which a browser named at its sign-in' : ''}`,
 };
 
 /** The sentence of an entry; the action itself if a newer version wrote it. */

@@ -1,6 +1,7 @@
 // Forms of pages: their token, their fields, and the password again before harmful actions.
 
 import type { Child } from 'hono/jsx';
+import { assetPath } from '../assets.ts';
 import { hasAuthenticator, isPasswordRecent } from '../guard/dashboard-session.ts';
 import { accountPath, base, type Fault, formTokenOf, type PageRequest } from '../page.ts';
 import { versionOf } from './form-fields.ts';
@@ -65,6 +66,14 @@ const PasswordAgain = ({ request, form }: PasswordAgainProps) => (
     {isPasskeyOffered(request) ? (
       <PasskeyButton label="Use a passkey instead" asks={accountPath} />
     ) : null}
+  </>
+);
+
+/** Of a form that signs in: the script puts the time zone of the browser into it. */
+export const ZoneField = () => (
+  <>
+    <input type="hidden" name="zone" value="" />
+    <script type="module" src={assetPath('zoneScript')}></script>
   </>
 );
 

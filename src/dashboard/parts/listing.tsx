@@ -3,9 +3,9 @@
 import type { Child } from 'hono/jsx';
 import { formatCount } from '../../domain/text/format.ts';
 import { trimInvisible } from '../../domain/text/pasted-text.ts';
+import { dayStart, parseDay } from '../../domain/text/time-zone.ts';
 import type { CsvSeparator } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { dayMs } from '../../lib/time-units.ts';
 import { maxRowsRead } from '../../store/db/searched-list.ts';
 import type { StoreRow } from '../../store/wallets/catalog.ts';
 import type { PageRequest } from '../page.ts';
@@ -51,29 +51,35 @@ export function queryChoice<T extends string>(
   throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
 }
 
-/** Start of a day in UTC. @throws PaygateError invalid */
+/** A day of the query. @throws PaygateError invalid */
 function queryDay(request: PageRequest, name: string): number | undefined {
   const text = queryText(request, name);
   if (text === undefined) return undefined;
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (Number.isFinite(at)) return at;
+  const day = parseDay(text);
+  if (day !== undefined) return day;
   throw new PaygateError('invalid', `${name}: a day such as 2026-11-21 is expected.`);
 }
 
 /** Epoch milliseconds: the whole of the days of `DayFilters`. @throws PaygateError invalid */
 export function queryDays(request: PageRequest) {
-  const to = queryDay(request, 'to');
-  return { since: queryDay(request, 'from'), until: to === undefined ? undefined : to + dayMs };
+  const [from, to] = [queryDay(request, 'from'), queryDay(request, 'to')];
+  const zone = zoneOf(request);
+  return {
+    since: from === undefined ? undefined : dayStart(from, zone),
+    until: to === undefined ? undefined : dayStart(to + 1, zone),
+  };
 }
+
+export const zoneOf = ({ parts }: PageRequest): string => parts.records.state.zone();
 
 export const DayFilters = ({ request }: { readonly request: PageRequest }) => (
   <>
     <label>
-      From (UTC)
+      From ({zoneOf(request)})
       <input type="date" name="from" value={queryText(request, 'from')} />
     </label>
     <label>
-      To (UTC)
+      To ({zoneOf(request)})
       <input type="date" name="to" value={queryText(request, 'to')} />
     </label>
   </>

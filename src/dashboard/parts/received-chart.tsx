@@ -3,28 +3,31 @@
 
 import { minorText } from '../../domain/payment/currency.ts';
 import { formatAmount, formatBitcoin, formatDecimal, formatSat } from '../../domain/text/format.ts';
+import { formatDay } from '../../domain/text/time-zone.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import type { Received } from '../../store/payments/received-view.ts';
 import { Amount } from '../../web/values.tsx';
-import { base } from '../page.ts';
+import { base, zonePath } from '../page.ts';
 import { worthTexts } from './fiat-worth.tsx';
 import { RowTable } from './layout.tsx';
 
 export interface DaySum extends Received {
-  /** Days since 1970, in UTC. */
+  /** As of `dayOf`. */
   readonly day: number;
 }
 
 interface ReceivedChartProps {
   /** One for each day, the oldest first. */
   readonly sums: readonly DaySum[];
+  /** Of the days. */
+  readonly zone: string;
 }
 
 const height = 160;
 const dayWidth = 20;
 const daysPerLabel = 6;
 
-export function ReceivedChart({ sums }: ReceivedChartProps) {
+export function ReceivedChart({ sums, zone }: ReceivedChartProps) {
   const unit = unitOf(sums);
   const max = roundUp(Math.max(1, ...sums.map(unit.valueOf)));
   const isEmpty = sums.every(({ count }) => count === 0);
@@ -55,7 +58,10 @@ export function ReceivedChart({ sums }: ReceivedChartProps) {
           ))}
         </div>
       </div>
-      <figcaption>Confirmed payments by the day on which they were first seen, in UTC.</figcaption>
+      <figcaption>
+        Confirmed payments by the day on which they were first seen, in the time zone{' '}
+        <a href={zonePath}>{zone}</a>.
+      </figcaption>
       {isEmpty ? null : (
         <details>
           <summary>Show as a table</summary>
@@ -71,7 +77,7 @@ const Bar = ({ sum, x, part }: { sum: DaySum; x: number; part: number }) => {
   return (
     <a href={dayPath(sum.day)} tabindex={-1}>
       <title>
-        {[isoDate(sum.day), ...worthTexts(sum), formatAmount(sum.valueSat)].join(' · ')}
+        {[formatDay(sum.day), ...worthTexts(sum), formatAmount(sum.valueSat)].join(' · ')}
       </title>
       <rect class="day" x={x} y={0} width={dayWidth} height={height} />
       <rect x={x + 2} y={height - barHeight} width={dayWidth - 4} height={barHeight} />
@@ -79,12 +85,12 @@ const Bar = ({ sum, x, part }: { sum: DaySum; x: number; part: number }) => {
   );
 };
 
-const DayTable = ({ sums }: ReceivedChartProps) => (
+const DayTable = ({ sums }: Pick<ReceivedChartProps, 'sums'>) => (
   <RowTable
     label="Received by day"
     rows={sums.filter(({ count }) => count > 0).reverse()}
     columns={[
-      ['Day', ({ day }) => <a href={dayPath(day)}>{isoDate(day)}</a>],
+      ['Day', ({ day }) => <a href={dayPath(day)}>{formatDay(day)}</a>],
       ['Payments', ({ count }) => count.toLocaleString('en'), 'number'],
       ['Worth', (sum) => worthTexts(sum).join(', '), 'number'],
       ['Bitcoin', ({ valueSat }) => <Amount sat={valueSat} />, 'number'],
@@ -131,8 +137,6 @@ function roundUp(value: number): number {
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
-const isoDate = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
-
 const shortDate = (day: number): string =>
   new Date(day * dayMs).toLocaleDateString('en-GB', {
     day: 'numeric',
@@ -141,4 +145,4 @@ const shortDate = (day: number): string =>
   });
 
 const dayPath = (day: number): string =>
-  `${base}/payments?state=confirmed&from=${isoDate(day)}&to=${isoDate(day)}`;
+  `${base}/payments?state=confirmed&from=${formatDay(day)}&to=${formatDay(day)}`;

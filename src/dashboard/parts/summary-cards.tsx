@@ -4,7 +4,7 @@
 import { maxMoneySat } from '../../bitcoin/transaction.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { formatCount } from '../../domain/text/format.ts';
-import { dayMs } from '../../lib/time-units.ts';
+import { formatDay } from '../../domain/text/time-zone.ts';
 import { countText } from '../../status/findings.ts';
 import { hasReceivers } from '../../store/delivery/receivers.ts';
 import { maxUnconfirmed, type Received } from '../../store/payments/received-view.ts';
@@ -15,7 +15,6 @@ import { worthTexts } from './fiat-worth.tsx';
 
 interface ReceivedCardsProps {
   readonly sums: DailySums;
-  /** Days since 1970, in UTC. */
   readonly today: number;
 }
 
@@ -25,7 +24,7 @@ export function ReceivedCards({ sums, today }: ReceivedCardsProps) {
   const card = (name: string, days: number, against: string, before: Received) => (
     <ReceivedCard
       name={name}
-      path={`/payments?state=confirmed&from=${isoDate(today - days + 1)}`}
+      path={`/payments?state=confirmed&from=${formatDay(today - days + 1)}`}
       sum={until(today, days)}
       before={before}
       against={against}
@@ -170,5 +169,3 @@ const UndeliveredCard = ({ queues }: UndeliveredCardProps) => {
     </section>
   );
 };
-
-const isoDate = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);

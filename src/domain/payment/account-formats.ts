@@ -11,6 +11,7 @@ import {
 } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { formatTime } from '../text/format.ts';
+import { dayOf, formatDay } from '../text/time-zone.ts';
 import { type AccountRow, isBooked, isRefund } from './account-row.ts';
 import { worthOf } from './currency.ts';
 import { exactBitcoin, formatMoney, formatPrice } from './money.ts';
@@ -25,7 +26,8 @@ export interface AccountFormat {
   readonly hasByteOrderMark: boolean;
   /** Only booked payments, and of these only the ones with a worth in one currency. */
   readonly rows: 'all' | 'booked' | 'booked in a currency';
-  readonly cells: (row: AccountRow) => readonly CsvCell[];
+  /** @param zone of the days; times are in UTC */
+  readonly cells: (row: AccountRow, zone: string) => readonly CsvCell[];
 }
 
 /** `2026-11-21T16:26:00Z` */
@@ -146,16 +148,16 @@ const quickbooks: AccountFormat = {
   columns: ['Date', 'Description', 'Amount'],
   hasByteOrderMark: false,
   rows: 'booked in a currency',
-  cells: (row) => [
-    usDate(row.firstSeenAt),
+  cells: (row, zone) => [
+    usDate(dayOf(row.firstSeenAt, zone)),
     plainDescription(row),
     csvDecimal(nonZero(worthAtReceipt(row))),
   ],
 };
 
 /** `11/21/2026` */
-function usDate(epochMs: number): string {
-  const [year, month, day] = new Date(epochMs).toISOString().slice(0, 10).split('-');
+function usDate(of: number): string {
+  const [year, month, day] = formatDay(of).split('-');
   return `${month}/${day}/${year}`;
 }
 
@@ -208,6 +210,7 @@ export interface AccountFileOptions {
   /** The currency of a file whose rows are booked in one. */
   readonly currency: string | undefined;
   readonly separator?: CsvSeparator | undefined;
+  readonly zone: string;
 }
 
 export interface AccountTally {
@@ -223,7 +226,7 @@ export interface AccountTally {
 export async function* accountCsv(
   pages: AsyncIterable<readonly AccountRow[]>,
   format: AccountFormat,
-  { currency, separator = 'comma' }: AccountFileOptions,
+  { currency, separator = 'comma', zone }: AccountFileOptions,
   tally: AccountTally = { written: 0, leftOut: 0 },
 ): AsyncGenerator<string, void> {
   yield (format.hasByteOrderMark ? byteOrderMark : '') + csvRow(format.columns, separator);
@@ -235,7 +238,8 @@ export async function* accountCsv(
         : wanted;
     tally.written += rows.length;
     tally.leftOut += wanted.length - rows.length;
-    if (rows.length > 0) yield rows.map((row) => csvRow(format.cells(row), separator)).join('');
+    if (rows.length > 0)
+      yield rows.map((row) => csvRow(format.cells(row, zone), separator)).join('');
   }
 }
 

@@ -12,10 +12,6 @@ export const formatSat = (valueSat: number): string => `${valueSat.toLocaleStrin
 export const formatTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** UTC to the minute: `2026-11-21 16:26 UTC`. */
-export const formatMinute = (epochMs: number): string =>
-  `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-
 /** `2026-11-21T162600Z`: sorts by time, and every file system accepts it. */
 export const timeName = (epochMs: number): string =>
   new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');

@@ -70,6 +70,7 @@ export type AuditAction =
   | 'till.remove'
   | 'totp.off'
   | 'totp.on'
+  | 'zone.set'
   | 'wallet.recheck-used';
 
 export interface AuditEntry {

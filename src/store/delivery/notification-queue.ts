@@ -12,6 +12,7 @@ import {
   orderNotice,
 } from '../../domain/delivery/notice.ts';
 import { notificationIdFor } from '../../domain/order/order-id.ts';
+import { dayOf } from '../../domain/text/time-zone.ts';
 import { dayMs, minuteMs } from '../../lib/time-units.ts';
 import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
@@ -100,7 +101,7 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
     deliveryFailed(_tx: Tx, now: number, failed: Unnamed<FailedDelivery>): void {
       const { storeId, noun } = failed;
       const notice = deliveryNotice({ ...failed, storeName: catalog.store(storeId).name });
-      const cause = `failed ${storeId} ${noun} ${Math.floor(now / dayMs)}`;
+      const cause = `failed ${storeId} ${noun} ${dayOf(now, state.zone())}`;
       owe(now, storeId, notice, cause);
       owe(now, null, notice, cause);
     },

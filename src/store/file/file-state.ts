@@ -6,6 +6,7 @@ import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
 import type { MoneyWay } from '../../domain/store/money-way.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
+import { usableZone } from '../../domain/text/time-zone.ts';
 import { equals, type Orm, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { settings } from '../schema/schema.ts';
@@ -67,12 +68,17 @@ export function createFileState(orm: Orm) {
     },
   });
   const optional = <T>(name: string) => value<T | undefined>(name, undefined);
+  const timeZone = optional<string>('time_zone');
 
   return {
     /** The name of the network that the file was made for. */
     network: optional<string>('network'),
     /** A random name of the database; a copy keeps it. */
     instance: value('instance', ''),
+    /** The merchant's, as they chose it or their browser named it. */
+    timeZone,
+    /** The zone whose days are days. */
+    zone: () => usableZone(timeZone.read()),
     /** Signs the cookies of payers, and hashes their networks; empty before the first of them. */
     payerSecret: value('payer_secret', ''),
     /** The checkpoint that the stored headers begin with, as text. */

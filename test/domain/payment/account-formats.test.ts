@@ -61,12 +61,13 @@ async function fileOf(
   rows: readonly AccountRow[],
   currency?: string,
   separator?: CsvSeparator,
+  zone = 'UTC',
 ): Promise<string[]> {
   async function* pages() {
     yield rows;
   }
   let text = '';
-  for await (const part of accountCsv(pages(), accountFormats[name], { currency, separator }))
+  for await (const part of accountCsv(pages(), accountFormats[name], { currency, separator, zone }))
     text += part;
   expect(text.endsWith('\r\n')).toBe(true);
   return text.slice(0, -2).split('\r\n');

@@ -14,7 +14,7 @@ import { hasPasskeys } from '../../guard/passkeys.ts';
 import { minPasswordLength } from '../../guard/password.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { atField, fieldError } from '../../parts/form-fields.ts';
-import { FaultNote, Form, faultAttributes, Switch } from '../../parts/form-parts.tsx';
+import { FaultNote, Form, faultAttributes, Switch, ZoneField } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { LinkCommand } from './sign-in-page.tsx';
 import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
@@ -51,6 +51,7 @@ function passwordMarkup(request: PageRequest) {
       <ProblemNote request={request} />
       <Form request={request} action="enter" button="Set password">
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <ZoneField />
         <NewPasswordFields request={request} />
         {devices.length === 0 ? null : (
           <Switch

@@ -7,7 +7,7 @@ import {
   signOut,
 } from '../../guard/dashboard-session.ts';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { Form, SecondFactorFields } from '../../parts/form-parts.tsx';
+import { Form, SecondFactorFields, ZoneField } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { isPasskeyOffered, PasskeyButton } from '../../parts/passkey-button.tsx';
 import { askPasskey } from './passkeys-section.tsx';
@@ -75,6 +75,7 @@ function signInMarkup(request: PageRequest) {
       <Form request={request} action="sign-in" button="Sign in">
         {/* For password managers, which want a name to go with it. */}
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <ZoneField />
         <label>
           Password
           <input
@@ -92,6 +93,7 @@ function signInMarkup(request: PageRequest) {
       {isPasskeyOffered(request) ? (
         <Form request={request} action="use-passkey" label="Sign in with a passkey">
           <PasskeyButton label="Sign in with a passkey" asks={signInPath} />
+          <ZoneField />
         </Form>
       ) : null}
       <p>

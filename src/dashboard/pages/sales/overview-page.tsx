@@ -2,7 +2,6 @@
 
 import type { Child } from 'hono/jsx';
 import { formatCount } from '../../../domain/text/format.ts';
-import { dayMs } from '../../../lib/time-units.ts';
 import type { HealthReport } from '../../../status/health.ts';
 import { chartDays } from '../../daily-sums.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
@@ -25,9 +24,9 @@ export const overviewPage: Page = {
 };
 
 function overviewMarkup(request: PageRequest) {
-  const { parts, now } = request;
+  const { parts } = request;
   const findings = parts.findingHistory.findings();
-  const today = Math.floor(now / dayMs);
+  const today = parts.dailySums.today();
   const sums = Array.from({ length: chartDays }, (_, place): DaySum => {
     const day = today - chartDays + 1 + place;
     return { day, ...parts.dailySums.ofDay(day) };
@@ -41,7 +40,7 @@ function overviewMarkup(request: PageRequest) {
         <OpenCards request={request} />
       </div>
       <h2>Last {chartDays} days</h2>
-      <ReceivedChart sums={sums} />
+      <ReceivedChart sums={sums} zone={parts.records.state.zone()} />
       <LatestPayments request={request} />
       <LatestOrders request={request} />
       <StatusLine health={parts.health()} alarms={findings.length} />

@@ -18,7 +18,7 @@ import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { type CsvList, csvFile, csvResponse, separatorIn } from '../../parts/csv-file.ts';
 import { priceText, worthIn } from '../../parts/fiat-worth.tsx';
-import { queryChoice, queryText } from '../../parts/listing.tsx';
+import { queryChoice, queryText, zoneOf } from '../../parts/listing.tsx';
 import { filterOf, idsIn } from './payments-page.tsx';
 
 export const paymentsExportPage: Page = {
@@ -47,7 +47,7 @@ function accountText(request: PageRequest, format: AccountFormat): AsyncIterable
   const pages = accountView.pages(filter, request.now);
   const separator = separatorIn(request);
   checkSeparator(format, separator);
-  return accountCsv(pages, format, { currency, separator });
+  return accountCsv(pages, format, { currency, separator, zone: zoneOf(request) });
 }
 
 /** @throws PaygateError invalid */

@@ -11,6 +11,7 @@ import { exactBitcoin } from '../../../domain/payment/money.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/payment.ts';
 import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
+import { dayOf, formatDay, parseDay } from '../../../domain/text/time-zone.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import { reversedShownMs } from '../../../status/findings.ts';
 import type { Records } from '../../../store/open-records.ts';
@@ -37,6 +38,7 @@ import {
   rowsPerCount,
   separatorQuery,
   withQuery,
+  zoneOf,
 } from '../../parts/listing.tsx';
 import { SearchAnswer, saleSearchLabel } from './search-answer.tsx';
 
@@ -121,13 +123,14 @@ function paymentsMarkup(request: PageRequest) {
 
 /** Links to the spans that accounts are made for. */
 function Spans({ request }: { readonly request: PageRequest }) {
-  const today = new Date(request.now);
-  const [year, month] = [today.getUTCFullYear(), today.getUTCMonth()];
-  const firstDay = (at: number) => new Date(Date.UTC(year, at, 1)).toISOString().slice(0, 10);
+  const today = formatDay(dayOf(request.now, zoneOf(request)));
+  const thisMonth = `${today.slice(0, 7)}-01`;
+  const lastOfBefore = dayBefore(thisMonth);
+  const year = today.slice(0, 4);
   const spans = [
-    ['This month', firstDay(month), lastDayOf(firstDay(month))],
-    ['Last month', firstDay(month - 1), lastDayOf(firstDay(month - 1))],
-    ['This year', firstDay(0), `${year}-12-31`],
+    ['This month', thisMonth, lastDayOf(today)],
+    ['Last month', `${lastOfBefore.slice(0, 7)}-01`, lastOfBefore],
+    ['This year', `${year}-01-01`, `${year}-12-31`],
   ] as const;
   return (
     <p class="spans">
@@ -142,6 +145,8 @@ function Spans({ request }: { readonly request: PageRequest }) {
     </p>
   );
 }
+
+const dayBefore = (day: string): string => formatDay((parseDay(day) ?? 0) - 1);
 
 /** Set to add up more payments than a page counts. */
 const sumsQuery = 'sums';
