@@ -1,5 +1,6 @@
-// What was received on each day of the merchant's zone, for the first page. A day is summed once, and again after
-// one of its payments changed. The sums of many payments take longer than the rest of the page.
+// What was received on each day of the merchant's zone, for the first page. A day is summed once,
+// and again after one of its payments changed. The sums of many payments take longer than the rest
+// of the page.
 
 import { sumSat } from '../domain/payment/money.ts';
 import type { PaymentState } from '../domain/payment/payment.ts';
@@ -37,7 +38,7 @@ export function createDailySums(
   /** The currencies of payments of all days; read at the first view. */
   let currencies: Set<string> | undefined;
   let partial: { readonly until: number; readonly sum: Received } | undefined;
-  /** Of the sums. */
+  /** The zone of the sums. */
   let zone = state.zone();
   const today = (): number => dayOf(now(), zone);
 

@@ -20,7 +20,7 @@ const footer = 'Sent by your paygate.';
 export interface MailFrame {
   /** Begins the link to the dashboard; no link without it. */
   readonly publicUrl: string | undefined;
-  /** Of the times. */
+  /** The zone of the times. */
   readonly zone: string;
 }
 

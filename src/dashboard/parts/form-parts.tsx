@@ -69,7 +69,7 @@ const PasswordAgain = ({ request, form }: PasswordAgainProps) => (
   </>
 );
 
-/** Of a form that signs in: the script puts the time zone of the browser into it. */
+/** A field of forms that sign in: the script puts the time zone of the browser into it. */
 export const ZoneField = () => (
   <>
     <input type="hidden" name="zone" value="" />

@@ -19,7 +19,7 @@ export interface DaySum extends Received {
 interface ReceivedChartProps {
   /** One for each day, the oldest first. */
   readonly sums: readonly DaySum[];
-  /** Of the days. */
+  /** The zone of the days. */
   readonly zone: string;
 }
 

@@ -34,7 +34,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /**
- * The name of a zone in the time zone database of IANA, such as `Europe/Berlin`, or `UTC`;
+ * The name of a zone in the time zone database of IANA, such as `Europe/Berlin` or `UTC`. It is
  * undefined for another text, and for an offset such as `+01:00`.
  */
 export function zoneIn(text: string): string | undefined {
