@@ -88,6 +88,7 @@ CREATE TABLE `payments` (
 	`interrupted_at` integer,
 	`first_block_at` integer,
 	`changed_at` integer NOT NULL,
+	`preimage` text,
 	FOREIGN KEY (`address_id`) REFERENCES `addresses`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
@@ -235,6 +236,22 @@ CREATE TABLE `sessions` (
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `sessions_hash_unique` ON `sessions` (`hash`);--> statement-breakpoint
+CREATE TABLE `lightning_invoices` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`order_id` integer NOT NULL,
+	`payment_hash` text NOT NULL,
+	`invoice` text NOT NULL,
+	`amount_sat` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`ended_at` integer,
+	`fault` text,
+	FOREIGN KEY (`order_id`) REFERENCES `orders`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `lightning_invoices_payment_hash_unique` ON `lightning_invoices` (`payment_hash`);--> statement-breakpoint
+CREATE UNIQUE INDEX `lightning_invoices_open` ON `lightning_invoices` (`order_id`) WHERE ended_at is null;--> statement-breakpoint
+CREATE INDEX `lightning_invoices_fault` ON `lightning_invoices` (`ended_at`) WHERE fault is not null;--> statement-breakpoint
 CREATE TABLE `links` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`public_id` text NOT NULL,

@@ -1,7 +1,7 @@
 // The customer's page of an order. It is whole without JavaScript. Its URLs are relative, so it
 // works below any path.
 
-import type { PaymentJson } from '../domain/order/order-json.ts';
+import { type PaymentJson, paymentLine } from '../domain/order/order-json.ts';
 import { orderWords } from '../domain/order/state-words.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import { formatBitcoin } from '../domain/text/format.ts';
@@ -240,10 +240,19 @@ interface PaymentProps extends Props {
   readonly payment: PaymentJson;
 }
 
+/** Written so in every language. */
+const lightningName = 'Lightning';
+
+const Hash = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">
+    <code>{text}</code>
+  </bdi>
+);
+
 const paymentStates = ['seen', 'confirming', 'confirmed'] as const;
 
 const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
-  const { txid, rate, gone, late } = payment;
+  const { txid, rate, gone, late, status, first_seen_at: seenAt } = paymentLine(payment);
   const { words, formats, langQuery } = reading;
   const { facts } = words;
   const receipt = new URLSearchParams({ txid, addr: order.address, order: order.id });
@@ -258,18 +267,20 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
         )}
       </Fact>
       <Fact name={facts.state}>
-        {words.paymentStates[gone ? 'gone' : paymentStates[payment.status]]}
+        {words.paymentStates[gone ? 'gone' : paymentStates[status]]}
         {late && (order.late || order.missing_sat !== 0) ? ` · ${words.late}` : null}
       </Fact>
       <Fact name={facts.seen}>
-        <Time at={payment.first_seen_at * 1000} formats={formats} />
+        <Time at={seenAt * 1000} formats={formats} />
       </Fact>
-      <Fact name={facts.transaction}>
-        <a href={`../api/tx?${receipt}${langQuery.replace('?', '&')}`}>
-          <bdi dir="ltr">
-            <code>{txid}</code>
-          </bdi>
-        </a>
+      <Fact name={payment.kind === 'onchain' ? facts.transaction : lightningName}>
+        {payment.kind === 'onchain' ? (
+          <a href={`../api/tx?${receipt}${langQuery.replace('?', '&')}`}>
+            <Hash text={txid} />
+          </a>
+        ) : (
+          <Hash text={txid} />
+        )}
       </Fact>
     </dl>
   );

@@ -23,6 +23,7 @@ import { createFileState, type FileState } from './file/file-state.ts';
 import { Ledger } from './ledger.ts';
 import { beginMark } from './mark/high-water-mark.ts';
 import { createAccountView } from './orders/account-view.ts';
+import { createLightningInvoices } from './orders/lightning-invoices.ts';
 import { createLinkView } from './orders/link-view.ts';
 import { Links } from './orders/links.ts';
 import { createOrderCounts, createOrderView } from './orders/order-view.ts';
@@ -115,6 +116,7 @@ export async function openRecords(asked: OpenOptions) {
       notifications,
       orders,
       orderView,
+      lightningInvoices: createLightningInvoices({ orm, orders, state, events }),
       orderCounts: createOrderCounts(orm),
       saleSearch: new SaleSearch(orm),
       refunds: createRefunds(orm),

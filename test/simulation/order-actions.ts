@@ -3,7 +3,7 @@
 
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { PaymentJson } from '../../src/domain/order/order-json.ts';
+import { type PaymentJson, paymentLine } from '../../src/domain/order/order-json.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { Reply } from '../support/app.ts';
 import { open } from './app-actions.ts';
@@ -148,7 +148,7 @@ const outage: Action = async (run, random) => {
     await settle(run);
     const { body } = await finish(run, app.ask(`/api/v3/orders/${chosen.id}`));
     const late = added.filter(({ txid }) =>
-      body.payments.some((each: PaymentJson) => each.txid === txid && each.late),
+      body.payments.some((each: PaymentJson) => paymentLine(each).txid === txid && each.late),
     );
     if (late.length > 0) throw new Error(`late by our outage: ${JSON.stringify(body)}`);
   }

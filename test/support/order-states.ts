@@ -5,7 +5,7 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import type { LinkBody } from '../../src/domain/order/link-input.ts';
 import type { LatePolicy } from '../../src/domain/order/order.ts';
-import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import { type OrderJson, paymentLine } from '../../src/domain/order/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
 import { inSatoshis, priced } from './checkout.ts';
@@ -204,7 +204,7 @@ const receiptStates: readonly StateName[] = ['processing', 'paid', 'reversed'];
 async function pagesOf(orders: readonly StateOrder[]): Promise<NamedPage[]> {
   const pages = await Promise.all(
     orders.map(async ({ state, id, path, address, json }) => {
-      const txids = (await json()).payments.map(({ txid }) => txid);
+      const txids = (await json()).payments.map((each) => paymentLine(each).txid);
       const shown = { name: state, path, status: 200, txids };
       const query = new URLSearchParams({ txid: txids[0] ?? '', addr: address, order: id });
       const receipt = { ...shown, name: `receipt, ${state}`, path: `/api/tx?${query}` };

@@ -72,7 +72,8 @@ const quote = z
   })
   .meta({ id: 'Quote', description: 'A rate that is promised until it expires' });
 
-const paymentFields = {
+const onChainFields = {
+  kind: z.literal('onchain'),
   txid: z.string(),
   value_sat: satoshis,
   rate: z.string().nullable().describe('The rate at which it counts; null for none'),
@@ -86,12 +87,32 @@ const paymentFields = {
   replaced_by: z.string().nullable(),
 };
 
+const address = z.string().optional().describe('Only in events of payments');
+
 const payment = z
-  .object({
-    ...paymentFields,
-    address: z.string().optional().describe('Only in events of payments'),
-  })
-  .meta({ id: 'Payment', description: "What one transaction pays to an order's address" });
+  .discriminatedUnion('kind', [
+    z.object({ ...onChainFields, address }).meta({
+      id: 'OnChainPayment',
+      description: "What one transaction pays to an order's address",
+    }),
+    z
+      .object({
+        kind: z.literal('lightning'),
+        payment_hash: z.string(),
+        preimage: z.string().describe('SHA-256 of its bytes is the payment hash'),
+        value_sat: satoshis,
+        rate: onChainFields.rate,
+        late: onChainFields.late,
+        settled_at: unixTime,
+        address,
+      })
+      .meta({ id: 'LightningPayment', description: 'A paid invoice of an order. It is final' }),
+  ])
+  .meta({ id: 'Payment' });
+
+const lightning = z
+  .object({ invoice: z.string().describe('BOLT 11'), amount_sat: satoshis, expires_at: unixTime })
+  .meta({ id: 'LightningInvoice' });
 
 export const orderAnswer = z
   .object({
@@ -111,6 +132,7 @@ export const orderAnswer = z
     quote: quote.nullable().describe('The quote in force'),
     address: z.string(),
     uri: z.string().nullable().describe('For a QR code; null while nothing may be paid'),
+    lightning: lightning.nullable().describe('For what is missing; null without a Lightning node'),
     page_url: z.string().describe('The page for the customer'),
     reference: z.string().nullable(),
     description: z.string().nullable(),
@@ -185,6 +207,7 @@ function exampleOrder(): OrderJson {
     },
     address,
     uri: `bitcoin:${address}?amount=0.00025&label=My%20shop`,
+    lightning: null,
     page_url: 'https://pay.example.com/o/ord_3yQ8tZr6WmB1nK5vXc2dLp',
     reference: '1007',
     description: '2 posters',

@@ -4,7 +4,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { OrderStatus } from '../../domain/order/order.ts';
 import { isId } from '../../domain/order/order-id.ts';
-import type { OrderJson, PaymentJson } from '../../domain/order/order-json.ts';
+import { type OrderJson, type PaymentLine, paymentLine } from '../../domain/order/order-json.ts';
 import { formatStatus, orderWords } from '../../domain/order/state-words.ts';
 import { maxBlockAgeMs } from '../../domain/payment/clock-check.ts';
 import { formatTime } from '../../domain/text/format.ts';
@@ -205,7 +205,9 @@ export const orderList: TextList<OrderJson> = {
 
 export function renderOrder(order: OrderJson): string {
   const payments =
-    order.payments.length === 0 ? [] : ['', table([paymentHead, ...order.payments.map(lineOf)])];
+    order.payments.length === 0
+      ? []
+      : ['', table([paymentHead, ...order.payments.map(paymentLine).map(lineOf)])];
   return [table([...moneyFacts(order), ...otherFacts(order)]), ...payments].join('\n');
 }
 
@@ -256,7 +258,7 @@ const facts = <T>(name: string, value: T | null, text: (value: T) => string = St
 
 const paymentHead = ['first seen', 'sat', 'rate', 'status', 'confirmations', 'txid'];
 
-const lineOf = (payment: PaymentJson): string[] => [
+const lineOf = (payment: PaymentLine): string[] => [
   timeOf(payment.first_seen_at),
   String(payment.value_sat),
   payment.rate ?? '-',
@@ -265,7 +267,7 @@ const lineOf = (payment: PaymentJson): string[] => [
   payment.txid,
 ];
 
-function paymentStatusText({ status, gone, late, replaced_by: successor }: PaymentJson): string {
+function paymentStatusText({ status, gone, late, replaced_by: successor }: PaymentLine): string {
   const state = formatStatus(gone ? -1 : status);
   const replaced = successor === null ? [] : ['replaced by another transaction'];
   return [state, ...replaced, ...(late ? ['late'] : [])].join(', ');

@@ -8,7 +8,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import { parseTxid, type Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { type PaymentJson, paymentJson } from '../../domain/order/order-json.ts';
+import { type PaymentJson, paymentJson, paymentLine } from '../../domain/order/order-json.ts';
 import {
   type DeliveryState,
   deliveryWords,
@@ -280,14 +280,14 @@ export const paymentList: TextList<PaymentAnswer> = {
   none: 'No payment matches.',
   columns: {
     id: (payment) => payment.id,
-    'first seen': (payment) => formatTime(payment.first_seen_at * 1000),
+    'first seen': (payment) => formatTime(paymentLine(payment).first_seen_at * 1000),
     store: (payment) => storeOf(payment),
     address: (payment) => payment.address,
     sat: (payment) => payment.value_sat,
     'worth then': (payment) => worthText(payment) ?? '-',
     state: (payment) => paymentWords[payment.state].text,
-    confirmations: (payment) => payment.confirmations,
-    txid: (payment) => payment.txid,
+    confirmations: (payment) => paymentLine(payment).confirmations,
+    txid: (payment) => paymentLine(payment).txid,
   },
   next: ({ id }) => `--after ${id}`,
 };
@@ -308,19 +308,21 @@ export function renderPayment(
   payment: PaymentAnswer,
   callbacks: readonly CallbackOfPayment[],
 ): string {
-  const { order_id: order, replaced_by: successor, height, rate, price_when_seen: price } = payment;
+  const { order_id: order, price_when_seen: price, kind } = payment;
+  const { replaced_by: successor, height, rate, txid, ...line } = paymentLine(payment);
   const worth = worthText(payment);
   const facts = table([
     ['state', paymentWords[payment.state].text],
     ['value', `${payment.value_sat} sat`],
     ...(worth === undefined ? [] : [['worth then', `${worth}, at ${price} a bitcoin`]]),
-    ['transaction', payment.txid],
+    [kind === 'onchain' ? 'transaction' : 'payment hash', txid],
+    ...(payment.kind === 'onchain' ? [] : [['preimage', payment.preimage]]),
     ['address', payment.address],
     ['store', storeOf(payment)],
     ...(order === null ? [] : [['order', order]]),
     ...(rate === null ? [] : [['rate in order', payment.late ? `${rate}, late` : rate]]),
-    ['first seen', formatTime(payment.first_seen_at * 1000)],
-    ['confirmations', String(payment.confirmations)],
+    ['first seen', formatTime(line.first_seen_at * 1000)],
+    ['confirmations', String(line.confirmations)],
     ...(height === null ? [] : [['block', String(height)]]),
     ...(successor === null ? [] : [['replaced by', successor]]),
   ]);

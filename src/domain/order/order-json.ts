@@ -5,6 +5,7 @@ import { unixSeconds } from '../../lib/time-units.ts';
 import { formatMoney, formatPrice } from '../payment/money.ts';
 import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
+import type { OrderInvoice } from './lightning-invoice.ts';
 import type { OrderPayment, PaymentStanding, Standing } from './order.ts';
 
 export interface OrderDetails {
@@ -29,15 +30,19 @@ export interface OrderDetails {
   readonly paidAt: number | null;
   readonly canceledAt: number | null;
   readonly acceptedAt: number | null;
+  readonly lightning: OrderInvoice | null;
 }
 
 export interface ShownPayment extends OrderPayment {
   readonly height: number | null;
   readonly confirmations: number;
   readonly signalsRbf: boolean;
+  /** Hex, of a settled Lightning invoice, whose payment hash is the `txid`; else null. */
+  readonly preimage: string | null;
 }
 
 export type PaymentJson = ReturnType<typeof paymentJson>;
+export type PaymentLine = ReturnType<typeof paymentLine>;
 
 export interface QuoteJson {
   readonly rate: string;
@@ -78,6 +83,7 @@ export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>,
     },
     address,
     uri: missingSat ? paymentUri(address, { amountSat: missingSat, label: storeName }) : null,
+    lightning: lightningJson(order, standing),
     page_url: `${baseUrl}/o/${publicId}`,
     reference: order.reference,
     description: order.description,
@@ -101,16 +107,39 @@ const statusNumbers: Readonly<Record<PaymentState, 0 | 1 | 2>> = {
   settled: 2,
 };
 
+/** An invoice for another amount than what is missing now is not shown. */
+const lightningJson = ({ lightning }: OrderDetails, { missingSat }: Standing) =>
+  lightning === null || lightning.amountSat !== missingSat
+    ? null
+    : {
+        invoice: lightning.invoice,
+        amount_sat: lightning.amountSat,
+        expires_at: unixSeconds(lightning.expiresAt),
+      };
+
 /** @param standing with a null rate for a payment without an order */
 export function paymentJson({
   payment,
   rateCents,
   isLate,
 }: Pick<PaymentStanding<ShownPayment>, 'payment' | 'rateCents' | 'isLate'>) {
+  const rate = rateCents === null ? null : formatPrice(rateCents);
+  if (payment.preimage !== null) {
+    return {
+      kind: 'lightning' as const,
+      payment_hash: payment.txid,
+      preimage: payment.preimage,
+      value_sat: payment.valueSat,
+      rate,
+      late: isLate,
+      settled_at: unixSeconds(payment.firstSeenAt),
+    };
+  }
   return {
+    kind: 'onchain' as const,
     txid: payment.txid,
     value_sat: payment.valueSat,
-    rate: rateCents === null ? null : formatPrice(rateCents),
+    rate,
     late: isLate,
     status: statusNumbers[payment.state],
     confirmations: payment.confirmations,
@@ -121,3 +150,18 @@ export function paymentJson({
     replaced_by: payment.replacedBy,
   };
 }
+
+/** What lists show of a payment. A paid invoice is final, and its hash stands for a transaction. */
+export const paymentLine = (payment: PaymentJson) =>
+  payment.kind === 'onchain'
+    ? payment
+    : {
+        ...payment,
+        txid: payment.payment_hash,
+        status: 2 as const,
+        confirmations: 0,
+        first_seen_at: payment.settled_at,
+        height: null,
+        gone: false,
+        replaced_by: null,
+      };

@@ -111,6 +111,8 @@ export function createFileState(orm: Orm) {
     mailServer: optional<MailServer>('notify_mail'),
     /** What its merchant answered; undefined without an answer. */
     moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
+    /** Up to where the reports of the Lightning node of a store are recorded. */
+    lightningCursor: (storeId: number) => value(`lightning_cursor_${storeId}`, ''),
     notifyTarget: (owner: TargetOwner) =>
       value(owner === null ? 'notify_operator' : `notify_store_${owner}`, noTarget),
     returned: (walletId: number) =>

@@ -1,6 +1,6 @@
 // Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
 
-import { and, asc, desc, eq, gt, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
 import {
   type OrderFacts,
@@ -30,7 +30,7 @@ import {
 import { isEvent } from '../delivery/event-records.ts';
 import type { ConflictingPayments } from '../payments/conflicting-payments.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
-import { links, orders, quotes, refunds } from '../schema/order-schema.ts';
+import { lightningInvoices, links, orders, quotes, refunds } from '../schema/order-schema.ts';
 import { addresses, headers, payments, stores } from '../schema/schema.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
@@ -79,7 +79,8 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
       const height = raw === null ? null : payment.height;
       return {
         ...payment,
-        minedAt: raw && headerTime(raw) * 1000,
+        // A settled invoice is final when it is paid.
+        minedAt: payment.preimage === null ? raw && headerTime(raw) * 1000 : payment.firstSeenAt,
         confirmations:
           height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight)),
       };
@@ -258,11 +259,16 @@ const prepare = (orm: Orm) => ({
         linkId: links.id,
         linkAmount: links.amount,
         minimumSat: stores.minimumSat,
+        lightning: columnsOf(lightningInvoices, 'paymentHash', 'invoice', 'amountSat', 'expiresAt'),
       })
       .from(orders)
       .innerJoin(addresses, eq(addresses.id, orders.addressId))
       .innerJoin(stores, eq(stores.id, orders.storeId))
       .leftJoin(links, eq(links.id, orders.linkId))
+      .leftJoin(
+        lightningInvoices,
+        and(eq(lightningInvoices.orderId, orders.id), isNull(lightningInvoices.endedAt)),
+      )
       .where(equals(orders.id, 'id')),
   ),
   refunds: prepared(() =>
@@ -279,7 +285,7 @@ const prepare = (orm: Orm) => ({
       .select({
         ...columnsOf(payments, 'txid', 'valueSat', 'state', 'replacedBy', 'priceCents'),
         ...columnsOf(payments, 'firstSeenAt', 'interruptedAt', 'firstBlockAt', 'height'),
-        ...columnsOf(payments, 'signalsRbf'),
+        ...columnsOf(payments, 'signalsRbf', 'preimage'),
         /** The header of its block, if that is on the best chain. */
         raw: headers.raw,
       })

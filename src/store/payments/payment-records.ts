@@ -8,6 +8,7 @@ import type { Tx } from '../db/writer.ts';
 import {
   addresses,
   headers,
+  isOnChain,
   ownWebhook,
   payments,
   stores,
@@ -168,7 +169,11 @@ function prepareRecorded(orm: Orm) {
         .limit(1),
     ),
     ofAddress: prepared(() =>
-      orm.select(paymentFacts).from(payments).where(ofAddress).orderBy(asc(payments.id)),
+      orm
+        .select(paymentFacts)
+        .from(payments)
+        .where(and(ofAddress, isOnChain))
+        .orderBy(asc(payments.id)),
     ),
     find: prepared(() =>
       orm

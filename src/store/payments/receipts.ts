@@ -4,7 +4,7 @@
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { columnsOf, equals, type Orm, prepared } from '../db/orm.ts';
-import { addresses, isGivenOut, payments } from '../schema/schema.ts';
+import { addresses, isGivenOut, isOnChain, payments } from '../schema/schema.ts';
 
 export type Receipt = ReturnType<Receipts['byTxid']>[number];
 
@@ -38,7 +38,7 @@ function prepare(orm: Orm) {
         })
         .from(payments)
         .innerJoin(addresses, eq(addresses.id, payments.addressId))
-        .where(and(condition, isGivenOut))
+        .where(and(condition, isGivenOut, isOnChain))
         .orderBy(desc(payments.id))
         .limit(maxReceipts),
     );

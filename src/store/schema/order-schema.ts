@@ -1,7 +1,7 @@
 // The tables of links, orders and refunds (schema.ts has the units).
 
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { NoteRule } from '../../domain/order/link-input.ts';
 import type { LatePolicy, OrderStatus } from '../../domain/order/order.ts';
 import type { RefundChoice } from '../../domain/order/refund.ts';
@@ -164,6 +164,31 @@ export const quotes = sqliteTable(
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [index('quotes_order').on(table.orderId)],
+);
+
+/** Lightning invoices of an order. One that was paid is a row of `payments`, too. */
+export const lightningInvoices = sqliteTable(
+  'lightning_invoices',
+  {
+    id: id(),
+    orderId: integer('order_id')
+      .notNull()
+      .references(() => orders.id),
+    paymentHash: text('payment_hash').notNull().unique(),
+    /** BOLT 11. */
+    invoice: text('invoice').notNull(),
+    amountSat: integer('amount_sat').notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    /** When it was settled, canceled or replaced; it is not shown since. Money to it counts. */
+    endedAt: integer('ended_at'),
+    /** Why the report that it was paid is not believed; else null. */
+    fault: text('fault'),
+  },
+  (table) => [
+    uniqueIndex('lightning_invoices_open').on(table.orderId).where(sql`ended_at is null`),
+    index('lightning_invoices_fault').on(table.endedAt).where(sql`fault is not null`),
+  ],
 );
 
 /**

@@ -256,7 +256,10 @@ export const idempotencyKeys = sqliteTable(
   ],
 );
 
-/** One row an (address, transaction). Confirmations are derived from `height`, never stored. */
+/**
+ * One row an (address, transaction), or a settled Lightning invoice of the order of the address.
+ * Confirmations are derived from `height`, never stored.
+ */
 export const payments = sqliteTable(
   'payments',
   {
@@ -290,6 +293,8 @@ export const payments = sqliteTable(
     /** The time of the block in which it was first seen; null if that was in a mempool. */
     firstBlockAt: integer('first_block_at'),
     changedAt: integer('changed_at').notNull(),
+    /** Hex, of a settled Lightning invoice, whose payment hash is the `txid`; else null. */
+    preimage: text('preimage'),
   },
   (table) => [
     unique('payments_identity').on(table.addressId, table.txid),
@@ -320,6 +325,9 @@ export const payments = sqliteTable(
       .where(sql`state = 'unconfirmed' and cycle > 0`),
   ],
 );
+
+/** A transaction pays it, so that servers and `/api` know it. */
+export const isOnChain = sql`${payments.preimage} is null`;
 
 /** Taken back after a time, and after the shop received 1 or 2 (`wasReportedInBlock`). */
 export const isReversedSince = (since: number | SQL): SQL =>

@@ -55,6 +55,7 @@ describe('a new order', () => {
       quote: { rate: '50000.00', amount_sat: 25_000, created_at: at, expires_at: at + 600 },
       address: expect.stringMatching(/^bcrt1q/),
       uri: `bitcoin:${order.address}?amount=0.00025&label=Shop`,
+      lightning: null,
       page_url: `https://pay.example.com/o/${order.id}`,
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },

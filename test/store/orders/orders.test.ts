@@ -73,6 +73,7 @@ describe('a new order', () => {
         expires_at: now / 1000 + 900,
       },
       uri: `bitcoin:${issued.address}?amount=0.00025&label=Shop`,
+      lightning: null,
       page_url: `/o/${publicId}`,
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },

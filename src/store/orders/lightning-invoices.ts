@@ -1,0 +1,173 @@
+// Lightning invoices of orders, and what the node of a store reports of them. A report commits with
+// its payments, their orders, events and deliveries, and the cursor behind it. A payment hash is
+// unique, so that nothing counts twice.
+
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { Txid } from '../../bitcoin/ids.ts';
+import {
+  type OrderInvoice,
+  paidAtOf,
+  type SettledInvoice,
+  settlementFault,
+} from '../../domain/order/lightning-invoice.ts';
+import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
+import type { StoreEvents } from '../db/store-events.ts';
+import type { Tx } from '../db/writer.ts';
+import type { FileState } from '../file/file-state.ts';
+import { lightningInvoices, orders } from '../schema/order-schema.ts';
+import { addresses, payments, stores } from '../schema/schema.ts';
+import type { Orders } from './orders.ts';
+
+/** What a node reports, and the cursor behind it. */
+export interface NodeReport {
+  readonly settled: readonly SettledInvoice[];
+  readonly cursor: string;
+}
+
+export type LightningInvoices = ReturnType<typeof createLightningInvoices>;
+
+interface Parts {
+  readonly orm: Orm;
+  readonly orders: Pick<Orders, 'settle'>;
+  readonly state: Pick<FileState, 'lightningCursor'>;
+  readonly events: StoreEvents;
+}
+
+export function createLightningInvoices({ orm, orders: settler, state, events }: Parts) {
+  const statements = prepare(orm);
+
+  /** Ends the invoice that an order shows. @returns its payment hash */
+  function end(tx: Tx, now: number, orderId: number): string | undefined {
+    const ended = statements.end.get({ now, orderId });
+    if (ended !== undefined) tx.afterCommit(() => events.emit('orderChanged', orderId));
+    return ended?.paymentHash;
+  }
+
+  function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): void {
+    const { paymentHash, preimage, valueSat, settledAt } = settled;
+    const found = statements.byHash.get({ paymentHash });
+    // Other programs make invoices at this node, too.
+    if (found === undefined || found.address.storeId !== storeId || found.paymentId !== null)
+      return;
+    const { id, orderId, createdAt, address, currency } = found;
+    const fault = settlementFault(found, settled);
+    statements.settled.run({ id, now, fault: fault ?? null });
+    if (fault !== undefined) {
+      tx.afterCommit(() => events.emit('orderChanged', orderId));
+      return;
+    }
+    const seenAt = paidAtOf(createdAt, settledAt, now);
+    const row = { addressId: address.id, txid: paymentHash, valueSat, preimage, currency };
+    const { paymentId } = statements.pay.get({ ...row, seenAt, now });
+    const move = { before: undefined, after: 'settled' } as const;
+    const facts = {
+      storeId,
+      address: address.address,
+      valueSat,
+      txid: paymentHash as Txid,
+      status: null,
+    };
+    tx.afterCommit(() => events.emit('paymentChanged', paymentId, move, facts));
+    settler.settle(tx, now, address, [{ txid: paymentHash, move }]);
+  }
+
+  return {
+    /** The one that an order shows; undefined if it has none. */
+    open: (orderId: number) => statements.open.get({ orderId }),
+    /** Shows another invoice for an order. @returns the hash of the one before */
+    add(tx: Tx, now: number, orderId: number, invoice: OrderInvoice): string | undefined {
+      const before = end(tx, now, orderId);
+      statements.insert.run({ ...invoice, orderId, now });
+      tx.afterCommit(() => events.emit('orderChanged', orderId));
+      return before;
+    },
+    end,
+    /** Ends all of a store: its node is another one now. */
+    endAll: (_tx: Tx, now: number, storeId: number): void =>
+      void statements.endAll.run({ now, storeId }),
+    /** Records what the node of a store reports. What it reports again changes nothing. */
+    record(tx: Tx, now: number, storeId: number, { settled, cursor }: NodeReport): void {
+      for (const each of settled) settle(tx, now, storeId, each);
+      state.lightningCursor(storeId).write(tx, cursor);
+    },
+    /** Reports of nodes since a time that are not believed. */
+    faults: (since: number) => statements.faults.all({ since }),
+  };
+}
+
+const prepare = (orm: Orm) => ({
+  open: prepared(() =>
+    orm
+      .select(columnsOf(lightningInvoices, 'paymentHash', 'amountSat', 'createdAt', 'expiresAt'))
+      .from(lightningInvoices)
+      .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt))),
+  ),
+  end: prepared(() =>
+    orm
+      .update(lightningInvoices)
+      .set({ endedAt: placeholder('now') })
+      .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt)))
+      .returning({ paymentHash: lightningInvoices.paymentHash }),
+  ),
+  endAll: prepared(() =>
+    orm
+      .update(lightningInvoices)
+      .set({ endedAt: placeholder('now') })
+      .where(
+        sql`${lightningInvoices.endedAt} is null and ${placeholder('storeId')} =
+          (select o.store_id from orders o where o.id = ${lightningInvoices.orderId})`,
+      ),
+  ),
+  insert: prepared(() =>
+    orm.insert(lightningInvoices).values({
+      ...placeholders('orderId', 'paymentHash', 'invoice', 'amountSat', 'expiresAt'),
+      createdAt: placeholder('now'),
+    }),
+  ),
+  byHash: prepared(() =>
+    orm
+      .select({
+        ...columnsOf(lightningInvoices, 'id', 'orderId', 'paymentHash', 'amountSat', 'createdAt'),
+        address: columnsOf(addresses, 'id', 'storeId', 'orderId', 'address'),
+        currency: sql<string | null>`coalesce(${orders.currency}, ${stores.currency})`,
+        paymentId: payments.id,
+      })
+      .from(lightningInvoices)
+      .innerJoin(orders, eq(orders.id, lightningInvoices.orderId))
+      .innerJoin(stores, eq(stores.id, orders.storeId))
+      .innerJoin(addresses, eq(addresses.id, orders.addressId))
+      .leftJoin(
+        payments,
+        and(eq(payments.addressId, addresses.id), eq(payments.txid, lightningInvoices.paymentHash)),
+      )
+      .where(equals(lightningInvoices.paymentHash, 'paymentHash')),
+  ),
+  settled: prepared(() =>
+    orm
+      .update(lightningInvoices)
+      .set({ endedAt: sql`coalesce(ended_at, ${placeholder('now')})`, fault: placeholder('fault') })
+      .where(equals(lightningInvoices.id, 'id')),
+  ),
+  pay: prepared(() =>
+    orm
+      .insert(payments)
+      .values({
+        ...placeholders('addressId', 'txid', 'valueSat', 'preimage', 'currency'),
+        state: 'settled',
+        firstSeenAt: placeholder('seenAt'),
+        changedAt: placeholder('now'),
+      })
+      .returning({ paymentId: payments.id }),
+  ),
+  faults: prepared(() =>
+    orm
+      .select({
+        ...columnsOf(lightningInvoices, 'paymentHash', 'fault', 'endedAt'),
+        ...columnsOf(orders, 'storeId', 'publicId'),
+      })
+      .from(lightningInvoices)
+      .innerJoin(orders, eq(orders.id, lightningInvoices.orderId))
+      .where(sql`${lightningInvoices.fault} is not null
+        and ${lightningInvoices.endedAt} > ${placeholder('since')}`),
+  ),
+});
