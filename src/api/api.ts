@@ -13,6 +13,7 @@ import { createTargets } from './addresses/balance-targets.ts';
 import { labelOperations } from './addresses/label-operations.ts';
 import { merchantTx } from './addresses/merchant-tx.ts';
 import { newAddress } from './addresses/new-address.ts';
+import { listPayments } from './addresses/payment-list.ts';
 import { txDetail } from './addresses/tx-detail.ts';
 import { walletOperations } from './addresses/wallet-list.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -35,6 +36,7 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
     ...eventOperations(options),
     newAddress(options),
     merchantTx(options),
+    listPayments(options),
     ...balanceOperations(options, targets),
     txDetail(options),
     ...walletOperations(options, targets),
@@ -48,6 +50,11 @@ export type ReceiptPage = (
   context: Context,
   limitLookup: LimitedLookup,
 ) => Response | Promise<Response>;
+
+/** A key never touches an extended public key (S-100). */
+const walletsAreFixed =
+  'Wallets are set in the dashboard alone: open Stores, choose the store, then Wallet. On the ' +
+  'machine of paygate: paygate store add, or paygate store wallet ID';
 
 export interface ApiParts {
   readonly limits: Limits;
@@ -83,6 +90,9 @@ export function createApi(
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     route(path, operation.methods, (context) => serve(parts, operation, context));
   }
+  api.on(['POST', 'DELETE'], ['/v2/wallets', '/v2/wallets/:id'], (context) =>
+    errorResponse(context, 403, walletsAreFixed),
+  );
   for (const [path, methods] of allowed) {
     api.all(path, (context) => notAllowed(context, methods));
   }

@@ -99,6 +99,7 @@ function samples(): Record<string, Sample> {
     'GET /tx_detail': { path: `/tx_detail?txid=${txid}`, other: 404 },
     'GET /v2/wallets': { path: '/v2/wallets', other: 200 },
     'GET /v2/wallets/{id}': { path: '/v2/wallets/1?balance=true', other: 404 },
+    'GET /v2/payments': { path: '/v2/payments?currency=USD', other: 200 },
     'GET /v2/stores': { path: '/v2/stores?wallets=true', other: 200 },
     'GET /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
     'GET /v2/stores/{id}/wallets': { path: '/v2/stores/1/wallets', other: 404 },

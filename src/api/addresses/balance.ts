@@ -6,9 +6,11 @@ import {
   isConfirmed,
   balanceOf as sumOf,
 } from '../../domain/payment/balance-change.ts';
+import { parseCurrency, worthOf } from '../../domain/payment/currency.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
+import type { Receipt } from '../../store/payments/receipts.ts';
 import type { ScriptMovements } from '../../watcher/reader.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -48,12 +50,30 @@ const fields = z.object({
 const entry = fields.meta({ id: 'HistoryEntry' });
 const pendingEntry = fields.extend({ status: z.literal([0, 1]) }).meta({ id: 'PendingEntry' });
 
+const pastEntry = entry.extend({
+  fiat_value: z
+    .number()
+    .nullable()
+    .optional()
+    .meta({ format: 'double' })
+    .describe('With `fiat_currency`: the value when paygate saw it first; null if it noted none'),
+});
+
 const historyAnswer = z
   .object({
     pending: z.array(pendingEntry),
-    history: z.array(entry).describe('2 confirmations and more, newest first, at most 200'),
+    history: z
+      .array(pastEntry.meta({ id: 'PastEntry' }))
+      .describe('2 confirmations and more, newest first, at most 200'),
   })
   .meta({ id: 'History' });
+
+const historyAsked = asked.extend({
+  fiat_currency: z
+    .string()
+    .optional()
+    .describe('ISO 4217: adds `fiat_value` to what has 2 confirmations'),
+});
 
 function namedIn(query: z.infer<typeof asked>, body: z.infer<typeof asked>): string[] {
   const text = body.addr ?? query.addr;
@@ -124,10 +144,11 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     path: '/searchhistory',
     summary: 'The transactions of addresses and extended public keys',
     limit: 'searchHistory',
-    query: asked,
-    body: asked,
+    query: historyAsked,
+    body: historyAsked,
     answer: historyAnswer,
     async run({ query, body, key }) {
+      const currency = currencyIn(body.fiat_currency ?? query.fiat_currency);
       const found = await targets.read(namedIn(query, body), key);
       const tipHeight = tipHeightOf(options);
       // An address counts once, even if its wallet is named, too.
@@ -138,12 +159,32 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, maxListed);
       const entries = Promise.all([
         Promise.all(waiting.map((each) => describeWaiting(options, each))),
-        Promise.all(history.map((each) => describe(options, each))),
+        Promise.all(history.map((each) => describePast(options, each, currency))),
       ]);
       const [pending, confirmed] = await withTimeout(options, entries);
       return { pending, history: confirmed };
     },
   });
+
+/** @throws PaygateError invalid */
+export function currencyIn(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : parseCurrency(text);
+}
+
+/** A value at the price that a payment noted, in units such as euros; null without that price. */
+export const fiatOf = (
+  valueSat: number,
+  { currency, priceCents }: Pick<Receipt, 'currency' | 'priceCents'>,
+): number | null =>
+  currency === null || priceCents === null ? null : Number(worthOf(valueSat, priceCents, currency));
+
+async function describePast(options: ApiOptions, each: Merged, currency: string | undefined) {
+  const described = await describe(options, each);
+  if (currency === undefined) return described;
+  const receipts = options.records.receipts.byTxid(each.txid);
+  const priced = receipts.find((receipt) => receipt.currency === currency && receipt.priceCents);
+  return { ...described, fiat_value: priced ? fiatOf(each.deltaSat, priced) : null };
+}
 
 interface Waiting {
   readonly each: Merged;

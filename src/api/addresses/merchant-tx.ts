@@ -14,7 +14,7 @@ import type { ApiOptions } from '../api-parts.ts';
 import { type Operation, operation } from '../operation.ts';
 import { satoshis, txid, unixTime } from '../shared-schemas.ts';
 
-const payment = z
+export const paymentAnswer = z
   .object({
     txid: z.string(),
     addr: z.string(),
@@ -28,7 +28,7 @@ const payment = z
   })
   .meta({ id: 'AddressPayment' });
 
-export type PaymentAnswer = z.infer<typeof payment>;
+export type PaymentAnswer = z.infer<typeof paymentAnswer>;
 
 export const merchantTx = ({ records }: Pick<ApiOptions, 'records'>): Operation =>
   operation({
@@ -40,12 +40,12 @@ export const merchantTx = ({ records }: Pick<ApiOptions, 'records'>): Operation 
       txid: txid.optional(),
       addr: z.string().optional().describe('An address that was issued'),
     }),
-    answer: payment
-      .extend({ txs: z.array(payment).describe('All that match, newest first, at most 200') })
+    answer: paymentAnswer
+      .extend({ txs: z.array(paymentAnswer).describe('All that match, newest first, at most 200') })
       .meta({ id: 'AddressPayments' }),
     run({ query, key }) {
       const all = receiptsOf(records, query, key);
-      const txs = all.map((each) => describe(records, each));
+      const txs = all.map((each) => describePayment(records, each));
       // A dropped payment is on top only when there is no other. Thus a shop that reads only the
       // top is right after a fee bump, too.
       const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
@@ -76,7 +76,7 @@ function receiptsOf(
 const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
 
-function describe(records: Records, receipt: Receipt): PaymentAnswer {
+export function describePayment(records: Records, receipt: Receipt): PaymentAnswer {
   const isOut = hasLeft(records, receipt);
   const status = statusOf(records, receipt, isOut);
   const isDropped = receipt.state === 'dropped';

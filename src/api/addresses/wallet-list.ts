@@ -2,11 +2,14 @@
 // balance. store-list.ts decides which wallets a key sees.
 
 import * as z from 'zod';
+import { priceCentsOf } from '../../domain/payment/money.ts';
+import { PaygateError } from '../../lib/errors.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
 import type { WalletRow } from '../../store/wallets/catalog.ts';
+import type { ScriptMovements } from '../../watcher/reader.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { type Operation, operation } from '../operation.ts';
-import { unixTime } from '../shared-schemas.ts';
+import { satoshis, unixTime } from '../shared-schemas.ts';
 import {
   describeWallet,
   flag,
@@ -16,26 +19,88 @@ import {
   walletOf,
   walletsOf,
 } from '../store-list.ts';
-import { balanceOf, balanceShape } from './balance.ts';
+import { balanceOf, balanceShape, fiatOf } from './balance.ts';
 import type { Targets } from './balance-targets.ts';
 
-const datedWallet = walletAnswer.extend({ created_at: unixTime }).meta({ id: 'DatedWallet' });
-
-const describeDated = (options: ApiOptions, row: WalletRow) => ({
-  ...describeWallet(options, row),
-  created_at: unixSeconds(row.createdAt),
+const fiat = z.number().nullable().meta({ format: 'double' });
+const walletBalance = balanceShape
+  .extend({
+    confirmed_sats: satoshis.describe('As `confirmed`'),
+    unconfirmed_sats: satoshis.describe('As `unconfirmed`'),
+    confirmed_fiat: fiat.describe('At the price of now; null without one'),
+    unconfirmed_fiat: fiat,
+    fiat_currency: z.string().describe("The currency of the wallet's first store, or USD"),
+    total_addresses: z.int().nonnegative().describe('Addresses with a transaction'),
+  })
+  .meta({ id: 'WalletBalance' });
+const datedWallet = walletAnswer
+  .extend({ created_at: unixTime, balance: walletBalance.optional() })
+  .meta({ id: 'DatedWallet' });
+const balanceQuery = z.object({
+  balance: flag.describe('true: with its balance, which may take a while; counts as `balance`'),
 });
+const limit: Operation['limit'] = ({ balance }) => (isOn(balance) ? 'balance' : undefined);
 
-const listWallets = (options: ApiOptions): Operation =>
+/** @param asked whether the balance is asked for */
+async function describeDated(
+  options: ApiOptions,
+  targets: Targets,
+  row: WalletRow,
+  asked: string | undefined,
+) {
+  const wallet = { ...describeWallet(options, row), created_at: unixSeconds(row.createdAt) };
+  if (!isOn(asked)) return wallet;
+  return { ...wallet, balance: await fullBalance(options, row, await targets.readWallet(row)) };
+}
+
+/** The balance in the names of paygate, and in those of Blockonomics. */
+async function fullBalance(
+  options: ApiOptions,
+  { id: walletId }: WalletRow,
+  scripts: readonly ScriptMovements[],
+) {
+  const { catalog } = options.records;
+  const { confirmed, unconfirmed } = balanceOf(options, scripts);
+  const currencies = catalog.stores().filter((store) => store.walletId === walletId);
+  const currency = currencies.find((store) => store.currency !== null)?.currency ?? 'USD';
+  const rateCents = await rateOrNull(options, currency);
+  return {
+    confirmed,
+    unconfirmed,
+    confirmed_sats: confirmed,
+    unconfirmed_sats: unconfirmed,
+    confirmed_fiat: fiatOf(confirmed, { currency, priceCents: rateCents }),
+    unconfirmed_fiat: fiatOf(unconfirmed, { currency, priceCents: rateCents }),
+    fiat_currency: currency,
+    total_addresses: scripts.filter(({ movements }) => movements.length > 0).length,
+  };
+}
+
+/** The price of one bitcoin in hundredths; null without one, because a balance needs none. */
+async function rateOrNull({ prices }: ApiOptions, currency: string): Promise<number | null> {
+  try {
+    const price = (await prices?.price(currency)) ?? null;
+    return price === null ? null : priceCentsOf(price);
+  } catch (error) {
+    if (error instanceof PaygateError) return null;
+    throw error;
+  }
+}
+
+const listWallets = (options: ApiOptions, targets: Targets): Operation =>
   operation({
     tag: 'Wallets',
     methods: ['GET'],
     path: '/v2/wallets',
     summary: 'The wallets',
+    limit,
+    query: balanceQuery,
     answer: z.object({ data: z.array(datedWallet) }).meta({ id: 'WalletList' }),
-    run: ({ key }) => ({
-      data: walletsOf(options.records, key).map((row) => describeDated(options, row)),
-    }),
+    async run({ query, key }) {
+      const rows = walletsOf(options.records, key);
+      const described = rows.map((row) => describeDated(options, targets, row, query.balance));
+      return { data: await Promise.all(described) };
+    },
   });
 
 const showWallet = (options: ApiOptions, targets: Targets): Operation =>
@@ -44,24 +109,17 @@ const showWallet = (options: ApiOptions, targets: Targets): Operation =>
     methods: ['GET'],
     path: '/v2/wallets/{id}',
     summary: 'One wallet',
-    limit: ({ balance }) => (isOn(balance) ? 'balance' : undefined),
+    limit,
     params: z.object({ id }),
-    query: z.object({
-      balance: flag.describe('true: with its balance, which may take a while; counts as `balance`'),
-    }),
-    answer: z
-      .object({ data: datedWallet.extend({ balance: balanceShape.optional() }) })
-      .meta({ id: 'WalletData' }),
+    query: balanceQuery,
+    answer: z.object({ data: datedWallet }).meta({ id: 'WalletData' }),
     async run({ params, query, key }) {
       const row = walletOf(options.records, key, params.id);
-      const data = describeDated(options, row);
-      if (!isOn(query.balance)) return { data };
-      const balance = balanceOf(options, await targets.readWallet(row));
-      return { data: { ...data, balance } };
+      return { data: await describeDated(options, targets, row, query.balance) };
     },
   });
 
 export const walletOperations = (options: ApiOptions, targets: Targets): Operation[] => [
-  listWallets(options),
+  listWallets(options, targets),
   showWallet(options, targets),
 ];
