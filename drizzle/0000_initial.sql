@@ -342,7 +342,7 @@ CREATE INDEX `quotes_order` ON `quotes` (`order_id`);--> statement-breakpoint
 CREATE TABLE `refunds` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`order_id` integer NOT NULL,
-	`address` text NOT NULL,
+	`address` text,
 	`choice` text NOT NULL,
 	`amount_sat` integer NOT NULL,
 	`fee_sat` integer NOT NULL,
@@ -351,11 +351,14 @@ CREATE TABLE `refunds` (
 	`price_cents` integer,
 	`created_at` integer NOT NULL,
 	`done_at` integer,
+	`height` integer,
+	`block_hash` text,
 	FOREIGN KEY (`order_id`) REFERENCES `orders`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `refunds_order` ON `refunds` (`order_id`);--> statement-breakpoint
 CREATE INDEX `refunds_done` ON `refunds` (`done_at`) WHERE done_at is not null;--> statement-breakpoint
+CREATE INDEX `refunds_txid` ON `refunds` (`txid`) WHERE txid is not null;--> statement-breakpoint
 CREATE TABLE `tills` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`store_id` integer NOT NULL,

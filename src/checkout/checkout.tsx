@@ -3,11 +3,13 @@
 // changes nothing, and no id is logged.
 
 import { type Context, Hono } from 'hono';
+import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
 import type { Rate } from '../domain/access/rate-limit.ts';
 import { isId } from '../domain/order/order-id.ts';
 import { maxQuotes } from '../domain/order/quote.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
+import { refundAddress } from '../store/orders/refunds.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
 import { reloadUnlessFollowed } from '../web/html-page.ts';
@@ -26,7 +28,7 @@ import { CustomerPage, frameScript } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { receiptPage } from './receipt-page.tsx';
-import { shownOrder } from './shown-order.ts';
+import { type ShownOrder, shownOrder } from './shown-order.ts';
 import { tillScript } from './till/till-pages.tsx';
 import { createTillRoutes, type TillRouteOptions } from './till/till-routes.tsx';
 import type { Words } from './words/words.ts';
@@ -60,7 +62,7 @@ const maxStreams = 300;
 const maxStreamsOfClient = 20;
 
 export function createCheckout(options: CheckoutOptions): Checkout {
-  const { records, world, proxies, publicUrl } = options;
+  const { records, world, proxies } = options;
   const { orderView } = records;
   const rates = { page: pageRate, linkOrder: linkOrderRate, sale: saleRate };
   const limits = createLimits(rates, () => world.monotonic());
@@ -111,14 +113,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
       nextChangeMs: () => nextChangeMs(row),
     });
   });
-  orders.post('/:id/quote', async (context) => {
-    const { row, reading } = requested(context);
-    if (!isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) {
-      throw new PaygateError('forbidden', 'The form is not of our own page');
-    }
-    await requote(options, row);
-    return context.redirect(`../${row.publicId}${reading.langQuery}`, 303);
-  });
+  addForms(orders, options, { requested, shown });
   orders.onError((error, context) => sendError(options, context, error));
   const tills = createTillRoutes({
     ...options,
@@ -140,6 +135,40 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     },
     stop: () => streams.stop(),
   };
+}
+
+interface PageParts {
+  /** @throws PaygateError limited, not_found */
+  readonly requested: (context: Context) => RequestedPage;
+  readonly shown: (row: OrderRow) => ShownOrder;
+}
+
+/** What a customer sends from the page of an order. */
+function addForms(orders: Hono, options: CheckoutOptions, { requested, shown }: PageParts): void {
+  const { proxies, publicUrl } = options;
+
+  /** @throws PaygateError limited, not_found, forbidden */
+  function sentTo(context: Context): RequestedPage {
+    const page = requested(context);
+    if (isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) return page;
+    throw new PaygateError('forbidden', 'The form is not of our own page');
+  }
+
+  orders.post('/:id', async (context) => {
+    const { row, reading } = sentTo(context);
+    const form = new URLSearchParams(await context.req.text());
+    const refundError = await takeRefundAddress(options, row, form.get('refund') ?? '');
+    if (refundError === undefined) {
+      return context.redirect(`${row.publicId}${reading.langQuery}`, 303);
+    }
+    const page = { shown: shown(row), reading, refundError: refundError(reading.words) };
+    return context.html(<CustomerPage {...page} />, 400);
+  });
+  orders.post('/:id/quote', async (context) => {
+    const { row, reading } = sentTo(context);
+    await requote(options, row);
+    return context.redirect(`../${row.publicId}${reading.langQuery}`, 303);
+  });
 }
 
 const createStreams = (world: CheckoutOptions['world']): EventStreams =>
@@ -171,6 +200,30 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
     // A second click may have been first.
     if (isDue()) orders.quote(tx, world.now(), row.id, rateCents);
   }, 'awaited');
+}
+
+/**
+ * Stores the address that the customer of an order typed, if they are asked for one.
+ * @returns what is wrong with it
+ */
+async function takeRefundAddress(
+  { records, checkIssuing }: CheckoutOptions,
+  { id }: OrderRow,
+  text: string,
+): Promise<((words: Words) => string) | undefined> {
+  if (containsPrivateMaterial(text)) return ({ link }) => link.privateKey;
+  try {
+    const address = refundAddress(records, text);
+    checkIssuing();
+    await records.database.write((tx) => records.refunds.address(tx, id, address), 'awaited');
+    return undefined;
+  } catch (error) {
+    const code = error instanceof PaygateError ? error.code : undefined;
+    if (code === 'invalid') return ({ refund }) => refund.wrong;
+    if (code === 'conflict') return ({ refund }) => refund.own;
+    if (code === 'unavailable') return ({ errors }) => errors.unexpected.text;
+    throw error;
+  }
 }
 
 type ErrorText = Exclude<keyof Words['errors'], 'back' | 'backToOrder'>;

@@ -12,6 +12,7 @@ import { CheckoutFrame } from './checkout-frame.tsx';
 import { instructionOf } from './instructions.ts';
 import { BothUnits, Contact, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
+import { RefundForm, Refunds } from './refund-parts.tsx';
 import type { ShownOrder } from './shown-order.ts';
 import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
 
@@ -22,7 +23,12 @@ interface Props {
 
 export const frameScript = hashedAsset('frame', 'js', 'text/javascript', frame);
 
-export const CustomerPage = ({ shown, reading }: Props) => {
+interface PageProps extends Props {
+  /** What is wrong with the address for a refund that was sent. */
+  readonly refundError?: string | undefined;
+}
+
+export const CustomerPage = ({ shown, reading, refundError }: PageProps) => {
   const { order, storeName, stage } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
@@ -32,6 +38,7 @@ export const CustomerPage = ({ shown, reading }: Props) => {
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
       scripts={[pageScript, frameScript].map(({ name }) => `assets/${name()}`)}
+      hasLanguages={refundError === undefined}
     >
       <h1>
         <bdi>{storeName}</bdi>
@@ -62,10 +69,12 @@ export const CustomerPage = ({ shown, reading }: Props) => {
             </button>
           </form>
         ) : null}
+        <RefundForm shown={shown} reading={reading} error={refundError} />
       </div>
       <div id="facts" data-live={live}>
         <Facts shown={shown} reading={reading} />
         <Payments shown={shown} reading={reading} />
+        <Refunds shown={shown} reading={reading} />
         <WayBack shown={shown} reading={reading} />
       </div>
     </CheckoutFrame>

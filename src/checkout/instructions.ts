@@ -9,33 +9,51 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
   const { order, stage } = shown;
   const { now } = words;
   const late = order.late && now.cameLate;
-  const { excessSat, refundedSat } = shown;
+  const { excessSat } = shown;
   const tooMuch = shown.isPaidAgain ? now.paidAgain : now.paidTooMuch;
   const excess = excessSat > 0 && tooMuch(formats.amount(excessSat));
-  const refunded = refundedSat > 0 && now.refunded(formats.amount(refundedSat));
+  const refunds = refundSentences(shown, { words, formats });
   switch (stage) {
     case 'processing':
-      return join(now.wait, late, refunded, excess);
+      return join(now.wait, late, ...refunds, excess);
     case 'paid':
-      return join(now.done, late, refunded, excess);
+      return join(now.done, late, ...refunds, excess);
     case 'undecided':
-      return now.undecided(formats.amount(shown.undecidedSat));
+      return join(now.undecided(formats.amount(shown.undecidedSat)), ...refunds);
     default:
       return unpaidInstruction(shown, stage, { words, formats });
   }
 }
 
+/** What the shop paid back, and what it is about to. */
+function refundSentences(
+  { order, refundedSat }: ShownOrder,
+  { words: { now, refund }, formats }: Texts,
+): readonly string[] {
+  const done = refundedSat > 0 ? [now.refunded(formats.amount(refundedSat))] : [];
+  const begun = order.refunds.flatMap(({ state, amount_sat }) => {
+    const amount = formats.amount(amount_sat);
+    if (state === 'asked') return refund.offered(amount);
+    return state === 'prepared' ? refund.prepared(amount) : [];
+  });
+  return [...done, ...begun];
+}
+
+type Texts = Pick<Translation, 'words' | 'formats'>;
+
 function unpaidInstruction(
-  { order, hasFallen, refundedSat }: ShownOrder,
+  shown: ShownOrder,
   stage: Exclude<Stage, 'processing' | 'paid' | 'undecided'>,
-  { words: { now }, formats }: Pick<Translation, 'words' | 'formats'>,
+  { words, formats }: Texts,
 ): string {
+  const { order, hasFallen } = shown;
+  const { now } = words;
   const { received_sat, missing_sat } = order;
   const received = formats.amount(received_sat);
   const hasMoney = received_sat > 0;
   const arrived = hasMoney && now.arrived(received);
   const fallen = hasFallen && now.fellAway;
-  const refunded = now.refunded(formats.amount(refundedSat));
+  const refunds = refundSentences(shown, { words, formats });
   switch (stage) {
     case 'payable': {
       const missing = hasMoney && now.payMissing(received, formats.amount(missing_sat ?? 0));
@@ -50,11 +68,11 @@ function unpaidInstruction(
     case 'over':
       return join(fallen, arrived, now.timeIsOver, now.foundByItself);
     case 'expired':
-      if (refundedSat > 0) return join(now.expired, refunded);
+      if (refunds.length > 0) return join(now.expired, ...refunds);
       if (hasMoney) return join(fallen, now.expiredWithMoney(received));
       return hasFallen ? join(fallen, now.expiredAfterFall) : join(now.expired, now.foundByItself);
     case 'canceled':
-      if (refundedSat > 0) return join(now.canceled, refunded);
+      if (refunds.length > 0) return join(now.canceled, ...refunds);
       return hasMoney ? now.canceledWithMoney(received) : now.canceled;
   }
 }

@@ -69,7 +69,7 @@ const AmountField = ({
   const hint =
     least && most ? between(least, most) : (least && atLeast(least)) || (most && atMost(most));
   return (
-    <Field
+    <FormField
       name="amount"
       label={amountIn(nameInText(currency ?? 'sat'))}
       hint={hint}
@@ -87,14 +87,14 @@ const AmountField = ({
           autofocus={errors.amount !== undefined}
         />
       )}
-    </Field>
+    </FormField>
   );
 };
 
 const NoteField = ({ shown: { link, typed, errors }, reading: { words } }: LinkPageProps) => {
   const { note, optional, noteHint } = words.link;
   return (
-    <Field
+    <FormField
       name="note"
       label={link.note === 'optional' ? `${note} (${optional})` : note}
       hint={noteHint}
@@ -111,12 +111,12 @@ const NoteField = ({ shown: { link, typed, errors }, reading: { words } }: LinkP
           autofocus={errors.note !== undefined && errors.amount === undefined}
         />
       )}
-    </Field>
+    </FormField>
   );
 };
 
 interface FieldProps {
-  readonly name: keyof FieldTexts;
+  readonly name: string;
   readonly label: string;
   readonly hint: string | undefined;
   readonly error: string | undefined;
@@ -124,7 +124,7 @@ interface FieldProps {
   readonly children: (described: object) => Child;
 }
 
-const Field = ({ name, label, hint, error, children }: FieldProps) => {
+export const FormField = ({ name, label, hint, error, children }: FieldProps) => {
   const ids = [error && `${name}-error`, hint && `${name}-hint`].filter(Boolean);
   return (
     <p class="field">

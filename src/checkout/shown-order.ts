@@ -8,6 +8,7 @@ import {
   type OrderPayment,
 } from '../domain/order/order.ts';
 import { type OrderJson, orderJson } from '../domain/order/order-json.ts';
+import { sumWithFees } from '../domain/order/refund.ts';
 import { sumSat } from '../domain/payment/money.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import type { OrderRecord, OrderView } from '../store/orders/order-view.ts';
@@ -39,7 +40,7 @@ export interface ShownOrder {
   readonly undecidedSat: number;
   /** What the customer received back. */
   readonly refundedSat: number;
-  /** What was paid above the price, and is not paid back; 0 for a donation. */
+  /** What was paid above the price, and is not paid back or to be; 0 for a donation. */
   readonly excessSat: number;
   /** Some of the excess came after the order was paid. */
   readonly isPaidAgain: boolean;
@@ -72,15 +73,16 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   const ownStage = status === 'open' ? openStage : status;
   const stage = isUnpaid && undecidedSat > 0 ? 'undecided' : ownStage;
   const isPayable = stage === 'payable';
-  const { sat: refundedSat, withFeeSat } = view.refunded(record.row.id);
+  const { refunds } = details;
+  const sent = refunds.filter(({ doneAt }) => doneAt !== null);
   return {
     order: orderJson(details, standing, ''),
     storeName,
     contact: record.contact,
     stage,
     undecidedSat,
-    refundedSat,
-    excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - withFeeSat),
+    refundedSat: sumSat(sent.map(({ amountSat }) => amountSat)),
+    excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - sumWithFees(refunds)),
     isPaidAgain: isPaidAgain(facts, record.quotes, standing),
     hasFallen: hasFallen(payments),
     walletUri:

@@ -119,7 +119,7 @@ export async function openRecords(asked: OpenOptions) {
       lightningInvoices: createLightningInvoices({ orm, orders, state, events }),
       orderCounts: createOrderCounts(orm),
       saleSearch: new SaleSearch(orm),
-      refunds: createRefunds(orm),
+      refunds: createRefunds(orm, events),
       links: new Links({ ...linkParts, idempotency }),
       linkView,
       tills: createTills(orm),

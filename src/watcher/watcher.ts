@@ -27,6 +27,7 @@ import { createProofs } from './proof/proofs.ts';
 import { createAbsenceTracker, createSecondOpinions } from './proof/second-opinion.ts';
 import { ChainReader } from './reader.ts';
 import { createRebroadcast } from './rebroadcast.ts';
+import { createRefundWatch } from './refund-watch.ts';
 import { createServerMemory, ServerChoice } from './server-choice.ts';
 import { createSweeps, type Sweeps } from './sweeps.ts';
 import { WalletMaintenance } from './wallet/wallet-lookahead.ts';
@@ -102,6 +103,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
   const orderExpiry = createOrderExpiry({ ...common, clock, servers, queue, interruption });
   const reader = new ChainReader({ records, pool, servers, queue });
+  const watchRefunds = createRefundWatch({ ...common, network, proofs, pool, servers });
   return new Watcher({
     ...common,
     pool,
@@ -116,6 +118,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     reader,
     orderExpiry,
     interruption,
+    watchRefunds,
   });
 }
 
@@ -158,6 +161,7 @@ interface Collaborators {
   readonly reader: ChainReader;
   readonly orderExpiry: OrderExpiry;
   readonly interruption: Interruption;
+  readonly watchRefunds: () => Promise<void>;
 }
 
 const everySecond = '* * * * * *';
@@ -194,7 +198,7 @@ export class Watcher {
 
   start(): void {
     const { pool, wallets, world, tasks, servers, sweeps } = this.#parts;
-    const { orderExpiry, interruption } = this.#parts;
+    const { orderExpiry, interruption, watchRefunds } = this.#parts;
     pool.start();
     wallets.now();
     this.#cancels = [
@@ -206,6 +210,7 @@ export class Watcher {
         servers.assess();
         for (const session of servers.live()) tasks.run(() => this.#askForTip(session));
         tasks.run(() => sweeps.sweep());
+        tasks.run(watchRefunds);
         interruption.tick();
         orderExpiry.reviewUnmined();
       }),

@@ -73,6 +73,14 @@ test.each<[StateName, string]>([
     'The shop paid 2,000 sat back. You paid 4,000 sat too much: ask the shop about it.',
   ],
   [
+    'refundAsked',
+    'and this page is your receipt. The shop pays 6,000 sat back. Type an address of your own wallet below.',
+  ],
+  [
+    'refundPrepared',
+    'Canceled The shop canceled this order. Do not pay. The shop has your address, and sends 10,000 sat to it.',
+  ],
+  [
     'canceledAndRefunded',
     'Canceled The shop canceled this order. Do not pay. The shop paid 10,000 sat back.',
   ],
@@ -101,7 +109,8 @@ test.each(stateNames)(
     expect(page.includes('href="bitcoin:')).toBe(payable.includes(name));
     expect(page.includes('<svg class="qr"')).toBe(payable.includes(name));
     expect(page.includes('id="amount"')).toBe(payable.includes(name));
-    expect(page.includes('<form')).toBe(renewable.includes(name));
+    expect(page.includes('/quote"')).toBe(renewable.includes(name));
+    expect(page.includes('name="refund"')).toBe(name === 'refundAsked');
   },
 );
 

@@ -112,7 +112,7 @@ const order: OrderJson = {
   ...{ uri: null, lightning: null, page_url: `https://pay.example.com/o/${id}`, reference: '1007' },
   ...{ description: 'Zwei Plakate, 50 × 70 – „Blüte“', metadata: {}, return_url: null },
   ...{ language: 'de', created_at: 1_763_650_000, expires_at: 1_763_653_600, paid_at: null },
-  ...{ canceled_at: null, accepted_at: null, payments: [] },
+  ...{ canceled_at: null, accepted_at: null, payments: [], refunds: [] },
 };
 
 const eventOf = (type: string, data: object): string =>

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { getTableName, is, sql } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, expect, test } from 'vitest';
-import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import type { BlockHash, Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { parseLinkInput } from '../../src/domain/order/link-input.ts';
 import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
 import { issuingRate } from '../../src/store/resume/issuing-rate.ts';
@@ -199,6 +199,8 @@ async function callTheRest(shop: Shop): Promise<void> {
   linkView.activeCurrencies();
   refunds.of(1);
   refunds.pendingOf(1);
+  refunds.sentSince(0, 10);
+  refunds.ofTxid(hash as Txid);
   receiptPrices.waiting(0);
   for (const attempts of [webhooks.attempts, outbox.attempts]) attempts(1);
   shop.eventView.byPublicId('evt_1');
@@ -216,7 +218,8 @@ async function callTheRest(shop: Shop): Promise<void> {
     const refund = { orderId: 1, address: 'x', choice, amountSat: 546, feeSat: 0 } as const;
     refunds.prepare(tx, now, refund);
     refunds.discard(tx, 1);
-    refunds.prepare(tx, now, refund);
+    refunds.prepare(tx, now, { ...refund, address: null });
+    refunds.address(tx, 1, 'x');
     refunds.finish(tx, now, 1, { txid: hash, currency: 'EUR', priceCents: 1 });
     const { lightningInvoices } = shop;
     const paid = { paymentHash: hash, invoice: 'lnbcrt1', amountSat: 1, expiresAt: now };
@@ -226,6 +229,7 @@ async function callTheRest(shop: Shop): Promise<void> {
     const settled = [{ paymentHash: hash, preimage: hash, valueSat: 1, settledAt: now }];
     lightningInvoices.record(tx, now, 1, { settled, cursor: '1' });
     lightningInvoices.faults(0);
+    refunds.mined(tx, 1, hash as Txid, { height: 1, hash: hash as BlockHash });
     outbox.resendFailed(tx, now, 1, 0);
     outbox.resendDoubtful(tx, now, 1, 0);
     webhooks.resendFailed(tx, now, 1);

@@ -119,6 +119,19 @@ const byName = {
       await mine(2);
       await refund(2_000);
     }),
+  refundAsked: () =>
+    reach(openPriced(), async ({ pay, mine, prepareRefund }) => {
+      await pay(31_000);
+      await mine(2);
+      await prepareRefund(6_000, null);
+    }),
+  refundPrepared: () =>
+    reach(openPriced(), async ({ pay, mine, cancel, prepareRefund }) => {
+      await pay(10_000);
+      await mine(2);
+      await cancel();
+      await prepareRefund(10_000, 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080');
+    }),
   canceledAndRefunded: () =>
     reach(openPriced(), async ({ pay, mine, cancel, refund }) => {
       await pay(10_000);

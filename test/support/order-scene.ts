@@ -66,6 +66,8 @@ export interface OrderScene {
   cancel(): Promise<void>;
   /** The merchant pays back all or the excess, without a fee or with one. */
   refund(amountSat: number, feeSat?: number): Promise<void>;
+  /** The same, and it is not sent yet; null asks the customer for an address. */
+  prepareRefund(amountSat: number, address: string | null): Promise<void>;
   accept(): Promise<void>;
   requireConfirmations(count: number): Promise<void>;
 }
@@ -218,6 +220,11 @@ export async function openOrder(
         shop.refunds.prepare(tx, now, refund);
         const sent = { txid: 'f'.repeat(64), currency: null, priceCents: null };
         shop.refunds.finish(tx, now, id, sent);
+      }),
+    prepareRefund: (amountSat, address) =>
+      write((tx) => {
+        const refund = { orderId: id, choice: 'all', amountSat, feeSat: 0, address } as const;
+        shop.refunds.prepare(tx, now, refund);
       }),
     accept: () => write((tx) => orders.accept(tx, now, id)),
     requireConfirmations: (requiredConfirmations) =>

@@ -37,8 +37,8 @@ export const orderOperations = (options: OrderOptions): Operation[] => [
 ];
 
 function shown({ records, now }: OrderOptions, row: OrderRow) {
-  const { payments, ...order } = records.orderView.json(row, now());
-  return { ...order, payments: [...payments] };
+  const { payments, refunds, ...order } = records.orderView.json(row, now());
+  return { ...order, payments: [...payments], refunds: [...refunds] };
 }
 
 const createOrder = (options: OrderOptions): Operation =>

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { maxExpirySeconds } from '../../domain/order/order-input.ts';
 import type { OrderJson } from '../../domain/order/order-json.ts';
+import { refundStates } from '../../domain/order/refund.ts';
 import { pageOf } from '../listed.ts';
 import { satoshis, unixTime } from '../shared-schemas.ts';
 import { id } from '../store-list.ts';
@@ -114,6 +115,19 @@ const lightning = z
   .object({ invoice: z.string().describe('BOLT 11'), amount_sat: satoshis, expires_at: unixTime })
   .meta({ id: 'LightningInvoice' });
 
+const refund = z
+  .object({
+    amount_sat: satoshis,
+    address: z.string().nullable().describe('null while the customer is asked for it'),
+    state: z
+      .enum(refundStates)
+      .describe('`asked` for an address, `prepared`, `sent`, `confirmed` in a block'),
+    txid: z.string().nullable().describe('null until it is sent'),
+    created_at: unixTime,
+    sent_at: unixTime.nullable(),
+  })
+  .meta({ id: 'Refund', description: 'What the merchant pays back, from a wallet of their own' });
+
 export const orderAnswer = z
   .object({
     id: z.string(),
@@ -145,6 +159,7 @@ export const orderAnswer = z
     canceled_at: unixTime.nullable(),
     accepted_at: unixTime.nullable(),
     payments: z.array(payment).describe('The newest first, at most 200'),
+    refunds: z.array(refund).describe('The newest first'),
   })
   .meta({
     id: 'Order',
@@ -220,6 +235,7 @@ function exampleOrder(): OrderJson {
     canceled_at: null,
     accepted_at: null,
     payments: [],
+    refunds: [],
   };
 }
 

@@ -94,6 +94,16 @@ export const ar: Words = {
     refunded: 'المُعاد',
     contact: 'التواصل مع المتجر',
   },
+  refund: {
+    offered: (amount) => `يعيد المتجر ${amount}. اكتب أدناه عنوانًا من محفظتك.`,
+    prepared: (amount) => `لدى المتجر عنوانك، وسيرسل إليه ${amount}.`,
+    address: 'عنوان Bitcoin الخاص بك',
+    hint: 'انسخه من «استلام» في محفظتك. لا يمكن تغييره هنا بعد ذلك.',
+    send: 'إرسال العنوان إلى المتجر',
+    wrong: 'هذا ليس عنوانًا يمكن الدفع إليه. انسخه من محفظتك مرة أخرى.',
+    own: 'هذا عنوان يخص المتجر. انسخ عنوانًا من محفظتك.',
+    states: { prepared: 'قيد التحضير', sent: 'أُرسل' },
+  },
   rateOf: (price, bitcoin) => `${price} مقابل ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

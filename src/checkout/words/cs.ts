@@ -94,6 +94,16 @@ export const cs: Words = {
     refunded: 'Vráceno',
     contact: 'Kontakt na obchod',
   },
+  refund: {
+    offered: (amount) => `Obchod vrací ${amount}. Zadejte níže adresu ze své vlastní peněženky.`,
+    prepared: (amount) => `Obchod má vaši adresu a posílá na ni ${amount}.`,
+    address: 'Vaše bitcoinová adresa',
+    hint: 'Zkopírujte ji z volby „Přijmout“ ve své peněžence. Potom ji zde už nelze změnit.',
+    send: 'Odeslat adresu obchodu',
+    wrong: 'Toto není adresa, na kterou lze zaplatit. Zkopírujte ji z peněženky znovu.',
+    own: 'Toto je adresa obchodu. Zkopírujte adresu ze své vlastní peněženky.',
+    states: { prepared: 'Připravuje se', sent: 'Odesláno' },
+  },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -97,6 +97,18 @@ export const de: Words = {
     refunded: 'Zurückgezahlt',
     contact: 'Kontakt zum Shop',
   },
+  refund: {
+    offered: (amount) =>
+      `Der Shop zahlt ${amount} zurück. Geben Sie unten eine Adresse Ihrer eigenen Wallet ein.`,
+    prepared: (amount) => `Der Shop hat Ihre Adresse und sendet ${amount} dorthin.`,
+    address: 'Ihre Bitcoin-Adresse',
+    hint: 'Kopieren Sie sie aus „Empfangen“ in Ihrer Wallet. Sie lässt sich hier danach nicht mehr ändern.',
+    send: 'Adresse an den Shop senden',
+    wrong:
+      'Das ist keine Adresse, an die gezahlt werden kann. Kopieren Sie sie noch einmal aus Ihrer Wallet.',
+    own: 'Das ist eine Adresse des Shops. Kopieren Sie eine aus Ihrer eigenen Wallet.',
+    states: { prepared: 'In Vorbereitung', sent: 'Gesendet' },
+  },
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

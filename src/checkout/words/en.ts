@@ -94,6 +94,16 @@ export const en: Words = {
     refunded: 'Paid back',
     contact: 'Contact of the shop',
   },
+  refund: {
+    offered: (amount) => `The shop pays ${amount} back. Type an address of your own wallet below.`,
+    prepared: (amount) => `The shop has your address, and sends ${amount} to it.`,
+    address: 'Your bitcoin address',
+    hint: 'Copy it from “Receive” in your wallet. It cannot be changed here afterwards.',
+    send: 'Send the address to the shop',
+    wrong: 'This is no address that can be paid. Copy it from your wallet again.',
+    own: 'This is an address of the shop. Copy one from your own wallet.',
+    states: { prepared: 'In preparation', sent: 'Sent' },
+  },
   rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -96,6 +96,17 @@ export const es: Words = {
     refunded: 'Devuelto',
     contact: 'Contacto de la tienda',
   },
+  refund: {
+    offered: (amount) =>
+      `La tienda devuelve ${amount}. Escriba abajo una dirección de su propia billetera.`,
+    prepared: (amount) => `La tienda tiene su dirección y le envía ${amount}.`,
+    address: 'Su dirección de Bitcoin',
+    hint: 'Cópiela desde «Recibir» en su billetera. Después no se podrá cambiar aquí.',
+    send: 'Enviar la dirección a la tienda',
+    wrong: 'Esta no es una dirección a la que se pueda pagar. Cópiela de nuevo desde su billetera.',
+    own: 'Esta es una dirección de la tienda. Copie una de su propia billetera.',
+    states: { prepared: 'En preparación', sent: 'Enviado' },
+  },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

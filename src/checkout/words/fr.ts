@@ -97,6 +97,18 @@ export const fr: Words = {
     refunded: 'Remboursé',
     contact: 'Contact de la boutique',
   },
+  refund: {
+    offered: (amount) =>
+      `La boutique rembourse ${amount}. Saisissez ci-dessous une adresse de votre propre portefeuille.`,
+    prepared: (amount) => `La boutique a votre adresse et y envoie ${amount}.`,
+    address: 'Votre adresse Bitcoin',
+    hint: 'Copiez-la depuis votre portefeuille, là où il reçoit. Elle ne pourra plus être modifiée ici.',
+    send: 'Envoyer l’adresse à la boutique',
+    wrong:
+      'Ce n’est pas une adresse qui peut être payée. Copiez-la de nouveau depuis votre portefeuille.',
+    own: 'C’est une adresse de la boutique. Copiez-en une depuis votre propre portefeuille.',
+    states: { prepared: 'En préparation', sent: 'Envoyé' },
+  },
   rateOf: (price, bitcoin) => `${price} pour ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

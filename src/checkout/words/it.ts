@@ -96,6 +96,17 @@ export const it: Words = {
     refunded: 'Restituito',
     contact: 'Contatto del negozio',
   },
+  refund: {
+    offered: (amount) =>
+      `Il negozio restituisce ${amount}. Inserisca qui sotto un indirizzo del Suo portafoglio.`,
+    prepared: (amount) => `Il negozio ha il Suo indirizzo e vi invia ${amount}.`,
+    address: 'Il Suo indirizzo Bitcoin',
+    hint: 'Lo copi da “Ricevi” nel Suo portafoglio. Poi non potrà più essere modificato qui.',
+    send: 'Invia l’indirizzo al negozio',
+    wrong: 'Questo non è un indirizzo che si possa pagare. Lo copi di nuovo dal Suo portafoglio.',
+    own: 'Questo è un indirizzo del negozio. Ne copi uno dal Suo portafoglio.',
+    states: { prepared: 'In preparazione', sent: 'Inviato' },
+  },
   rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

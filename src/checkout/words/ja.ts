@@ -97,6 +97,19 @@ export const ja: Words = {
     refunded: '返金済み',
     contact: 'ショップの連絡先',
   },
+  refund: {
+    offered: (amount) =>
+      `ショップが${amount}を返金します。ご自分のウォレットのアドレスを下に入力してください。`,
+    prepared: (amount) =>
+      `ショップはアドレスを受け取りました。そのアドレスに${amount}を送金します。`,
+    address: 'あなたのビットコインアドレス',
+    hint: 'ウォレットの「受取」からコピーしてください。後からここで変更することはできません。',
+    send: 'アドレスをショップに送信',
+    wrong:
+      'これはお支払いを受け取れるアドレスではありません。ウォレットからもう一度コピーしてください。',
+    own: 'これはショップのアドレスです。ご自分のウォレットのアドレスをコピーしてください。',
+    states: { prepared: '準備中', sent: '送金済み' },
+  },
   rateOf: (price, bitcoin) => `${bitcoin}あたり${price}`,
   newestPayments: (shown) =>
     `最新のお支払い${number(shown)}件を表示しています。合計にはすべてが含まれます。`,

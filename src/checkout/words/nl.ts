@@ -96,6 +96,17 @@ export const nl: Words = {
     refunded: 'Terugbetaald',
     contact: 'Contact met de winkel',
   },
+  refund: {
+    offered: (amount) =>
+      `De winkel betaalt ${amount} terug. Vul hieronder een adres van uw eigen wallet in.`,
+    prepared: (amount) => `De winkel heeft uw adres en stuurt daar ${amount} naartoe.`,
+    address: 'Uw bitcoinadres',
+    hint: 'Kopieer het uit “Ontvangen” in uw wallet. Het kan hier daarna niet meer worden gewijzigd.',
+    send: 'Adres naar de winkel sturen',
+    wrong: 'Dit is geen adres waaraan kan worden betaald. Kopieer het opnieuw uit uw wallet.',
+    own: 'Dit is een adres van de winkel. Kopieer er een uit uw eigen wallet.',
+    states: { prepared: 'In voorbereiding', sent: 'Verzonden' },
+  },
   rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -96,6 +96,17 @@ export const pl: Words = {
     refunded: 'Zwrócono',
     contact: 'Kontakt ze sklepem',
   },
+  refund: {
+    offered: (amount) => `Sklep zwraca ${amount}. Proszę wpisać poniżej adres z własnego portfela.`,
+    prepared: (amount) => `Sklep ma adres i wysyła na niego ${amount}.`,
+    address: 'Adres Bitcoin do zwrotu',
+    hint: 'Proszę skopiować go z opcji „Odbierz” w portfelu. Potem nie będzie można go tu zmienić.',
+    send: 'Wyślij adres do sklepu',
+    wrong:
+      'To nie jest adres, na który można zapłacić. Proszę skopiować go z portfela jeszcze raz.',
+    own: 'To jest adres sklepu. Proszę skopiować adres z własnego portfela.',
+    states: { prepared: 'W przygotowaniu', sent: 'Wysłano' },
+  },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -96,6 +96,18 @@ export const ptBR: Words = {
     refunded: 'Devolvido',
     contact: 'Contato da loja',
   },
+  refund: {
+    offered: (amount) =>
+      `A loja devolve ${amount}. Digite abaixo um endereço da sua própria carteira.`,
+    prepared: (amount) => `A loja tem o seu endereço e envia ${amount} para ele.`,
+    address: 'Seu endereço de Bitcoin',
+    hint: 'Copie-o de “Receber” na sua carteira. Depois ele não poderá ser alterado aqui.',
+    send: 'Enviar o endereço à loja',
+    wrong:
+      'Este não é um endereço que possa receber um pagamento. Copie-o novamente da sua carteira.',
+    own: 'Este é um endereço da loja. Copie um da sua própria carteira.',
+    states: { prepared: 'Em preparação', sent: 'Enviado' },
+  },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

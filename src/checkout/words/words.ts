@@ -94,6 +94,18 @@ export interface Words {
     /** How the shop is asked. */
     readonly contact: string;
   };
+  /** The shop pays money back, to an address that the customer types. */
+  readonly refund: {
+    readonly offered: One;
+    readonly prepared: One;
+    readonly address: string;
+    readonly hint: string;
+    readonly send: string;
+    readonly wrong: string;
+    /** An address of the shop's own wallet. */
+    readonly own: string;
+    readonly states: Readonly<Record<'prepared' | 'sent', string>>;
+  };
   /** @param bitcoin one bitcoin */
   readonly rateOf: (price: string, bitcoin: string) => string;
   /** An order has more payments than the page shows. */

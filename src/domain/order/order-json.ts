@@ -7,6 +7,7 @@ import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
 import type { OrderInvoice } from './lightning-invoice.ts';
 import type { OrderPayment, PaymentStanding, Standing } from './order.ts';
+import { refundStateOf, type ShownRefund } from './refund.ts';
 
 export interface OrderDetails {
   readonly publicId: string;
@@ -31,6 +32,8 @@ export interface OrderDetails {
   readonly canceledAt: number | null;
   readonly acceptedAt: number | null;
   readonly lightning: OrderInvoice | null;
+  /** The oldest first. */
+  readonly refunds: readonly ShownRefund[];
 }
 
 export interface ShownPayment extends OrderPayment {
@@ -96,8 +99,20 @@ export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>,
     canceled_at: unixSeconds(order.canceledAt),
     accepted_at: unixSeconds(order.acceptedAt),
     payments: standing.payments.slice(-maxShownPayments).reverse().map(paymentJson),
+    refunds: order.refunds.toReversed().map(refundJson),
   };
 }
+
+export type RefundJson = ReturnType<typeof refundJson>;
+
+const refundJson = (refund: ShownRefund) => ({
+  amount_sat: refund.amountSat,
+  address: refund.address,
+  state: refundStateOf(refund),
+  txid: refund.txid,
+  created_at: unixSeconds(refund.createdAt),
+  sent_at: unixSeconds(refund.doneAt),
+});
 
 const statusNumbers: Readonly<Record<PaymentState, 0 | 1 | 2>> = {
   dropped: 0,

@@ -19,15 +19,42 @@ export interface RefundAmount {
   readonly feeSat: number;
 }
 
+/** A refund as it is shown. Times are epoch milliseconds. */
+export interface ShownRefund extends RefundAmount {
+  /** Null while the customer is asked for it. */
+  readonly address: string | null;
+  readonly txid: string | null;
+  readonly createdAt: number;
+  /** When it was noted as sent. */
+  readonly doneAt: number | null;
+  /** A block of the best chain has its transaction. */
+  readonly isMined: boolean;
+}
+
+export const refundStates = ['asked', 'prepared', 'sent', 'confirmed'] as const;
+
+/** `asked`: the customer is asked for an address. `prepared`: the merchant may send it. */
+export type RefundState = (typeof refundStates)[number];
+
+export function refundStateOf({
+  address,
+  doneAt,
+  isMined,
+}: Pick<ShownRefund, 'address' | 'doneAt' | 'isMined'>): RefundState {
+  if (doneAt !== null) return isMined ? 'confirmed' : 'sent';
+  return address === null ? 'asked' : 'prepared';
+}
+
 /** What is left to refund, with the fee in it. */
 export interface Refundable {
   readonly excessSat: number;
   readonly allSat: number;
 }
 
-type Sums = Pick<Standing, 'status' | 'confirmedSat' | 'confirmedExcessSat'>;
+type Sums = Pick<Standing, 'confirmedSat' | 'confirmedExcessSat'>;
 
-const sumOf = (refunds: readonly RefundAmount[]): number =>
+/** What refunds take from an order: the fee, too. */
+export const sumWithFees = (refunds: readonly RefundAmount[]): number =>
   sumSat(refunds.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat]));
 
 /**
@@ -35,14 +62,13 @@ const sumOf = (refunds: readonly RefundAmount[]): number =>
  * @returns undefined if the order offers no refund
  */
 export function refundableOf(
-  { status, confirmedSat, confirmedExcessSat }: Sums,
+  { confirmedSat, confirmedExcessSat }: Sums,
   refunds: readonly RefundAmount[],
 ): Refundable | undefined {
-  const before = sumOf(refunds);
+  const before = sumWithFees(refunds);
   const allSat = Math.max(0, confirmedSat - before);
   const excessSat = Math.max(0, confirmedExcessSat - before);
-  const mayReceiveMore = status === 'open' || status === 'processing';
-  return mayReceiveMore || allSat < minOrderSat ? undefined : { excessSat, allSat };
+  return allSat < minOrderSat ? undefined : { excessSat, allSat };
 }
 
 /**

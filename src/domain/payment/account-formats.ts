@@ -87,7 +87,11 @@ function orderCells(row: AccountRow): CsvCell[] {
     order?.description ?? null,
     order?.linkTitle ?? null,
     // A settled payment is a confirmed one for a reader.
-    isRefund(row) ? 'sent' : row.state === 'settled' ? 'confirmed' : row.state,
+    isRefund(row) && row.height === null
+      ? 'sent'
+      : row.state === 'settled'
+        ? 'confirmed'
+        : row.state,
     row.currency,
     csvDecimal(
       amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),

@@ -3,6 +3,7 @@
 // so they are few.
 
 import { and, desc, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
+import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { AccountOrder, AccountRow, AccountSums } from '../../domain/payment/account-row.ts';
 import { addUp, isBooked, noSums } from '../../domain/payment/account-row.ts';
 import { pagesOf } from '../../lib/row-pages.ts';
@@ -27,7 +28,7 @@ interface Parts {
 type OfPayment = ReadonlyMap<string, AccountOrder>;
 
 export function createAccountView({ orm, paymentView, orderView, headers }: Parts) {
-  const refundRows = createRefundRows(orm);
+  const refundRows = createRefundRows(orm, headers);
 
   const entries = (filter: AccountFilter) =>
     pagesOf<PaymentEntry>((place) => paymentView.page({ ...filter, ...place }));
@@ -48,13 +49,9 @@ export function createAccountView({ orm, paymentView, orderView, headers }: Part
   }
 
   function rowOf(entry: PaymentEntry, order: OfPayment | undefined): AccountRow {
-    const { height, blockHash } = entry;
-    const block = height === null ? undefined : headers.bestAt(height);
-    const isOnBest = block !== undefined && block.header.hash === blockHash;
     return {
       ...entry,
-      height: isOnBest ? height : null,
-      minedAt: isOnBest ? block.header.time * 1000 : null,
+      ...placeOf(headers, entry.height, entry.blockHash),
       order: order?.get(entry.txid) ?? null,
     };
   }
@@ -91,7 +88,18 @@ export function createAccountView({ orm, paymentView, orderView, headers }: Part
   };
 }
 
-function createRefundRows(orm: Orm) {
+/** The block of a transaction, if the best chain has it. */
+function placeOf(
+  { bestAt }: Parts['headers'],
+  height: number | null,
+  blockHash: BlockHash | null,
+): Pick<AccountRow, 'height' | 'minedAt'> {
+  const header = height === null ? undefined : bestAt(height)?.header;
+  if (header === undefined || header.hash !== blockHash) return { height: null, minedAt: null };
+  return { height, minedAt: header.time * 1000 };
+}
+
+function createRefundRows(orm: Orm, headers: Parts['headers']) {
   const statements = prepare(orm);
   return (filter: AccountFilter): AccountRow[] => {
     const { ids, storeId, states, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
@@ -104,14 +112,14 @@ function createRefundRows(orm: Orm) {
     return statements.refunds
       .all({ since, until })
       .filter((row) => (storeId === undefined || row.storeId === storeId) && isNamed(row.addressId))
-      .map(({ doneAt, amountSat, order, linkTitle, ...row }) => ({
+      .map(({ doneAt, amountSat, order, linkTitle, height, blockHash, ...row }) => ({
         ...row,
+        ...placeOf(headers, height, blockHash),
+        address: row.address ?? '',
         state: 'settled',
         valueSat: -amountSat,
         firstSeenAt: doneAt ?? 0,
         priceSources: null,
-        height: null,
-        minedAt: null,
         order: { ...order, linkTitle, rateCents: null, isLate: false },
       }));
   };
@@ -130,6 +138,8 @@ const prepare = (orm: Orm) => ({
         priceCents: refunds.priceCents,
         address: refunds.address,
         txid: refunds.txid,
+        height: refunds.height,
+        blockHash: refunds.blockHash,
         addressId: orders.addressId,
         order: getTableColumns(orders),
         linkTitle: links.title,

@@ -15,7 +15,7 @@ import {
   type ShownPayment,
 } from '../../domain/order/order-json.ts';
 import type { Quote } from '../../domain/order/quote.ts';
-import { sumSat } from '../../domain/payment/money.ts';
+import type { ShownRefund } from '../../domain/order/refund.ts';
 import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Headers } from '../chain/headers.ts';
@@ -87,13 +87,18 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     });
   }
 
+  const refundsOf = (orderId: number): ShownRefund[] =>
+    statements.refunds
+      .all({ orderId })
+      .map(({ minedIn, ...refund }) => ({ ...refund, isMined: minedIn !== null }));
+
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
     const { minimumSat, linkTitle, linkId, linkAmount, contact, ...place } = found;
     return {
       row,
-      details: { ...row, ...place },
+      details: { ...row, ...place, refunds: refundsOf(row.id) },
       linkTitle,
       contact,
       isDonation: linkId !== null && linkAmount === null,
@@ -124,14 +129,6 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     /** Payments to an address, the oldest first, with those that are gone or replaced. */
     paymentsOf,
     standing: standingOf,
-    /** What the customer of an order received back. */
-    refunded(orderId: number) {
-      const rows = statements.refunds.all({ orderId });
-      return {
-        sat: sumSat(rows.map(({ amountSat }) => amountSat)),
-        withFeeSat: sumSat(rows.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat])),
-      };
-    },
     json(row: OrderRow, now: number): OrderJson {
       const found = record(row);
       return orderJson(found.details, standingOf(found, now), baseUrl);
@@ -273,9 +270,14 @@ const prepare = (orm: Orm) => ({
   ),
   refunds: prepared(() =>
     orm
-      .select({ amountSat: refunds.amountSat, feeSat: refunds.feeSat })
+      .select({
+        ...columnsOf(refunds, 'amountSat', 'feeSat', 'address', 'txid', 'createdAt', 'doneAt'),
+        minedIn: headers.hash,
+      })
       .from(refunds)
-      .where(and(equals(refunds.orderId, 'orderId'), isNotNull(refunds.doneAt))),
+      .leftJoin(headers, and(eq(headers.hash, refunds.blockHash), sql`${headers.onBest} = 1`))
+      .where(equals(refunds.orderId, 'orderId'))
+      .orderBy(asc(refunds.id)),
   ),
   quotes: prepared(() =>
     orm.select().from(quotes).where(equals(quotes.orderId, 'orderId')).orderBy(asc(quotes.id)),

@@ -16,7 +16,7 @@ import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { ListPlace } from '../../lib/row-pages.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import { findIds, inMemory, type SearchedPage } from '../db/searched-list.ts';
-import { orders } from '../schema/order-schema.ts';
+import { orders, refunds } from '../schema/order-schema.ts';
 import { addressEnd, addresses, isGivenOut, payments, stores } from '../schema/schema.ts';
 import type { OrderQuery, OrderRow } from './order-view.ts';
 
@@ -100,12 +100,13 @@ export class SaleSearch {
 
   /** Ids of the orders that are named, and not merely described. */
   #named(search: SearchText): Set<number> {
-    const { orderId, whole, folded } = search;
-    const { ofPublicId, ofReference } = this.#statements;
+    const { orderId, whole, folded, txid } = search;
+    const { ofPublicId, ofReference, ofRefund } = this.#statements;
     const ofId =
       orderId === undefined ? [] : ofPublicId.all({ from: orderId, to: `${orderId}\u{10ffff}` });
     const ofShort = isShort(folded) ? ofReference.all({ reference: whole }) : [];
-    const places = [...this.#addresses(search), ...this.#payments(search)];
+    const ofRefunds = txid === undefined ? [] : ofRefund.all(spanOf(txid)).filter(endsAs(txid));
+    const places = [...this.#addresses(search), ...this.#payments(search), ...ofRefunds];
     return new Set([
       ...[...ofId, ...ofShort].map(({ id }) => id),
       ...places.flatMap(({ orderId }) => orderId ?? []),
@@ -123,9 +124,7 @@ export class SaleSearch {
 
   #payments({ txid }: SearchText) {
     if (txid === undefined) return [];
-    return this.#statements.ofTxid
-      .all({ from: txid.start, to: `${txid.start}g` })
-      .filter((row) => row.txid.endsWith(txid.end));
+    return this.#statements.ofTxid.all(spanOf(txid)).filter(endsAs(txid));
   }
 
   /** Lists of orders that can match, behind an order. */
@@ -148,6 +147,12 @@ export class SaleSearch {
 
 /** The index has parts of three characters. */
 const isShort = (folded: string): boolean => [...folded].length < 3;
+
+const spanOf = ({ start }: Ends) => ({ from: start, to: `${start}g` });
+const endsAs =
+  ({ end }: Ends) =>
+  ({ txid }: { readonly txid: string | null }): boolean =>
+    txid?.endsWith(end) ?? false;
 
 const lower = ({ start, end }: Ends): Ends => ({
   start: start.toLowerCase(),
@@ -267,6 +272,19 @@ const preparePayments = (orm: Orm) => ({
           isGivenOut,
           gte(payments.txid, placeholder('from')),
           lt(payments.txid, placeholder('to')),
+        ),
+      )
+      .limit(maxNamed),
+  ),
+  ofRefund: prepared(() =>
+    orm
+      .select({ txid: refunds.txid, orderId: refunds.orderId })
+      .from(refunds)
+      .where(
+        and(
+          sql`${refunds.txid} is not null`,
+          gte(refunds.txid, placeholder('from')),
+          lt(refunds.txid, placeholder('to')),
         ),
       )
       .limit(maxNamed),

@@ -2,6 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoteRule } from '../../domain/order/link-input.ts';
 import type { LatePolicy, OrderStatus } from '../../domain/order/order.ts';
 import type { RefundChoice } from '../../domain/order/refund.ts';
@@ -202,7 +203,8 @@ export const refunds = sqliteTable(
     orderId: integer('order_id')
       .notNull()
       .references(() => orders.id),
-    address: text('address').notNull(),
+    /** Null while the customer is asked for it. */
+    address: text('address'),
     /** What the amount was chosen as: it must still be left when the refund is sent. */
     choice: text('choice').$type<RefundChoice>().notNull(),
     /** What the customer receives. */
@@ -216,9 +218,13 @@ export const refunds = sqliteTable(
     priceCents: integer('price_cents'),
     createdAt: integer('created_at').notNull(),
     doneAt: integer('done_at'),
+    /** The block that a proof has its transaction in. */
+    height: integer('height'),
+    blockHash: text('block_hash').$type<BlockHash>(),
   },
   (table) => [
     index('refunds_order').on(table.orderId),
     index('refunds_done').on(table.doneAt).where(sql`done_at is not null`),
+    index('refunds_txid').on(table.txid).where(sql`txid is not null`),
   ],
 );

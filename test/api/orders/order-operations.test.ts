@@ -60,7 +60,7 @@ describe('a new order', () => {
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
       ...{ created_at: at, expires_at: at + 7_200, paid_at: null, canceled_at: null },
-      ...{ accepted_at: null, payments: [] },
+      ...{ accepted_at: null, payments: [], refunds: [] },
     });
     expect((await app.get(`/orders/${order.id}`)).body).toEqual(order);
     expect(await app.newAddress()).not.toBe(order.address);

@@ -9,9 +9,10 @@ import {
   leftFor,
   refundAmountOf,
   refundableOf,
+  refundStateOf,
 } from '../../../src/domain/order/refund.ts';
 
-const sums = { status: 'paid', confirmedSat: 30_000, confirmedExcessSat: 5_000 } as const;
+const sums = { confirmedSat: 30_000, confirmedExcessSat: 5_000 } as const;
 const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n } as const;
 
 describe('what is left', () => {
@@ -25,11 +26,7 @@ describe('what is left', () => {
       [],
       { excessSat: 0, allSat: 546 },
     ],
-    ['processing', { ...sums, status: 'processing' }, [], undefined],
-    ['open', { ...sums, status: 'open' }, [], undefined],
-    ['expired', { ...sums, status: 'expired' }, [], { excessSat: 5_000, allSat: 30_000 }],
-    ['canceled', { ...sums, status: 'canceled' }, [], { excessSat: 5_000, allSat: 30_000 }],
-    ['canceled, unconfirmed', { ...sums, status: 'canceled', confirmedSat: 0 }, [], undefined],
+    ['unconfirmed', { ...sums, confirmedSat: 0 }, [], undefined],
     [
       'paid, and its excess refunded',
       sums,
@@ -39,19 +36,23 @@ describe('what is left', () => {
     ['refunded', sums, [{ amountSat: 29_500, feeSat: 500 }], undefined],
     [
       'refunded in part',
-      { ...sums, status: 'canceled' },
+      sums,
       [{ amountSat: 9_000, feeSat: 1_000 }],
       { excessSat: 0, allSat: 20_000 },
     ],
-    [
-      'refunded too much',
-      { ...sums, status: 'canceled' },
-      [{ amountSat: 40_000, feeSat: 0 }],
-      undefined,
-    ],
+    ['refunded too much', sums, [{ amountSat: 40_000, feeSat: 0 }], undefined],
   ] as const)('%s', (_what, order, refunds, left) => {
     expect(refundableOf(order, refunds)).toEqual(left);
   });
+});
+
+test.each([
+  ['asked', { address: null, doneAt: null, isMined: false }],
+  ['prepared', { address: 'bc1q', doneAt: null, isMined: false }],
+  ['sent', { address: 'bc1q', doneAt: 1, isMined: false }],
+  ['confirmed', { address: 'bc1q', doneAt: 1, isMined: true }],
+] as const)('a refund is %s', (state, refund) => {
+  expect(refundStateOf(refund)).toBe(state);
 });
 
 describe('a refund that is prepared', () => {

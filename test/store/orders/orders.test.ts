@@ -78,7 +78,7 @@ describe('a new order', () => {
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
       ...{ created_at: now / 1000, expires_at: (now + hour) / 1000, paid_at: null },
-      ...{ canceled_at: null, accepted_at: null, payments: [] },
+      ...{ canceled_at: null, accepted_at: null, payments: [], refunds: [] },
     });
     expect(recordedEvents(shop)).toEqual([]);
     expect(shop.row(issued).orderId).toBe(1);

@@ -319,8 +319,8 @@ function statusEvents({ request, record, order }: OrderProps): TimelineEvent[] {
   ];
 }
 
-const refundEvents = ({ request, record }: OrderProps): TimelineEvent[] =>
-  request.parts.records.refunds.of(record.row.id).map(({ amountSat, createdAt, doneAt }) => {
+const refundEvents = ({ record }: OrderProps): TimelineEvent[] =>
+  record.details.refunds.map(({ amountSat, createdAt, doneAt }) => {
     const amount = formatAmount(amountSat);
     return doneAt === null
       ? { at: createdAt, text: `Refund of ${amount} prepared` }

@@ -1,7 +1,7 @@
 // Prepares a refund of an order: an amount and an address as a code for the merchant's own wallet.
 // paygate has no keys and sends nothing.
 
-import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
+import { addressToScript } from '../../../bitcoin/address.ts';
 import type { Txid } from '../../../bitcoin/ids.ts';
 import { networks } from '../../../bitcoin/network.ts';
 import { valuePaidTo } from '../../../bitcoin/transaction.ts';
@@ -11,17 +11,20 @@ import {
   leftFor,
   type Refundable,
   type RefundChoice,
+  type RefundState,
   refundAmountOf,
   refundableOf,
   refundChoices,
+  refundStateOf,
 } from '../../../domain/order/refund.ts';
+import type { StateWord } from '../../../domain/order/state-words.ts';
 import { sumSat } from '../../../domain/payment/money.ts';
 import { paymentUri } from '../../../domain/payment/payment-uri.ts';
 import { formatSat } from '../../../domain/text/format.ts';
-import { pastedAddress, withoutInvisible } from '../../../domain/text/pasted-text.ts';
+import { withoutInvisible } from '../../../domain/text/pasted-text.ts';
 import { PaygateError, throwInvalid } from '../../../lib/errors.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
-import type { RefundRow } from '../../../store/orders/refunds.ts';
+import { type RefundRow, refundAddress } from '../../../store/orders/refunds.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
@@ -79,10 +82,7 @@ export const refundPage: Page = {
             )}
           />
         ) : refundable === undefined ? (
-          <p class="empty">
-            Nothing can be refunded: a refund needs confirmed money, and an order that is paid or
-            has ended.
-          </p>
+          <p class="empty">Nothing can be refunded: a refund needs confirmed money.</p>
         ) : (
           <Prepare {...props} refundable={refundable} />
         )}
@@ -121,7 +121,7 @@ interface PrepareProps extends OrderProps {
   readonly refundable: Refundable;
 }
 
-const Prepare = ({ request, record, refundable }: PrepareProps) => {
+const Prepare = ({ request, record, order, refundable }: PrepareProps) => {
   const { excessSat, allSat } = refundable;
   const price = priceText(record.row);
   const options: (readonly [RefundChoice, string])[] = [
@@ -135,14 +135,18 @@ const Prepare = ({ request, record, refundable }: PrepareProps) => {
     <>
       <p>
         You send the refund from your own wallet. paygate has no keys: it prepares the code for it,
-        and notes what you sent. Ask the customer for an address; the one that paid may not be
-        theirs.
+        and notes what you sent. Without an address, the customer is asked for one on their page;
+        the one that paid may not be theirs.
       </p>
+      {order.status === 'open' ? (
+        <p>This cancels the order, so that the customer no longer pays it.</p>
+      ) : null}
       <Form request={request} action="prepare" button="Prepare the refund" needsPassword>
         <Field
           request={request}
           name="address"
           label={labels.address}
+          help="Empty: the customer types it on their page."
           attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
         />
         <Select
@@ -175,23 +179,27 @@ interface PendingProps {
 const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
   <>
     {isCovered ? (
-      <ToSend row={row} refund={refund} />
+      <ToSend request={request} row={row} refund={refund} />
     ) : (
       <p class="problem" role="alert">
         Do not send it: the order changed since. <Amount sat={refund.amountSat} /> are no longer
         confirmed, or were accepted as payment. If you sent it already, note its transaction below.
       </p>
     )}
-    <h2>When it is sent</h2>
-    <Form request={request} action="done" button="It is sent" needsPassword>
-      <Version refund={refund} />
-      <Field
-        request={request}
-        name="txid"
-        label={labels.txid}
-        attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
-      />
-    </Form>
+    {refund.address === null ? null : (
+      <>
+        <h2>When it is sent</h2>
+        <Form request={request} action="done" button="It is sent" needsPassword>
+          <Version refund={refund} />
+          <Field
+            request={request}
+            name="txid"
+            label={labels.txid}
+            attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
+          />
+        </Form>
+      </>
+    )}
     <h2>If you do not send it</h2>
     <Form request={request} action="discard" button="Discard it" needsPassword>
       <Version refund={refund} />
@@ -213,8 +221,20 @@ function checkShown(request: PageRequest, orderId: number): void {
   );
 }
 
-const ToSend = ({ row, refund }: Pick<PendingProps, 'row' | 'refund'>) => {
+const ToSend = ({ request, row, refund }: Omit<PendingProps, 'isCovered'>) => {
   const { address, amountSat } = refund;
+  if (address === null) {
+    const { baseUrl } = request.parts.records.orderView;
+    return (
+      <p>
+        The customer is asked on their page for an address, to which you pay{' '}
+        <Amount sat={amountSat} /> back. Send them its link:{' '}
+        <Copyable id="page-url" name="the URL of the customer’s page">
+          {`${baseUrl}/o/${row.publicId}`}
+        </Copyable>
+      </p>
+    );
+  }
   const message = `Refund ${row.reference ?? row.publicId}`;
   const uri = paymentUri(address, { amountSat, message });
   return (
@@ -238,7 +258,9 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
   const { id, publicId, storeId } = orderIn(request);
   await requireRecentPassword(request);
   const { address, choice, feeSat } = readFields(request, (read) => ({
-    address: read('address', labels.address, (text) => customerAddress(request, text)),
+    address: read('address', labels.address, (text) =>
+      text === '' ? null : refundAddress(records, text),
+    ),
     choice: read('choice', labels.choice, oneOf(refundChoices)),
     feeSat: read('fee', labels.fee, wholeNumberFrom(0, maxFeeSat)),
   }));
@@ -256,6 +278,10 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
     // The form was sent twice.
     const isSame = before?.address === address && before.choice === choice;
     if (isSame && before.amountSat === amount.amountSat) return;
+    if (standing.status === 'open') {
+      records.orders.cancel(tx, request.now, id);
+      recordChange(request, tx, 'order.cancel', { order: publicId }, storeId);
+    }
     records.refunds.prepare(tx, request.now, { orderId: id, address, choice, ...amount });
     const detail = { order: publicId, address, amount_sat: amount.amountSat, fee_sat: feeSat };
     recordChange(request, tx, 'order.refund', detail, storeId);
@@ -269,15 +295,6 @@ function amountAtFee<T>(read: () => T): T {
   } catch (error) {
     throw atField('fee', labels.fee, error);
   }
-}
-
-/** @throws PaygateError invalid for what is no address of this network, and for our own ones */
-function customerAddress({ parts }: PageRequest, text: string): string {
-  const { network, addresses } = parts.records;
-  const address = pastedAddress(text);
-  const script = addressToScript(address, networks[network]);
-  if (addresses.byScripthash(scripthash(script)) === undefined) return address;
-  throwInvalid('this is an address of your own wallet; ask the customer for one of theirs');
 }
 
 /** @throws PaygateError at the field of the amount, without a price of now */
@@ -329,7 +346,7 @@ async function done(request: PageRequest): Promise<ActionResult> {
 async function checkSent(request: PageRequest, orderId: number, txid: Txid): Promise<void> {
   const { reader, records } = request.parts;
   const refund = records.refunds.pendingOf(orderId);
-  if (refund === undefined) return;
+  if (refund === undefined || refund.address === null) return;
   const refuse = (text: string) => {
     throw fieldError('invalid', 'txid', text, labels.txid);
   };
@@ -343,9 +360,11 @@ async function checkSent(request: PageRequest, orderId: number, txid: Txid): Pro
     return;
   }
   const script = addressToScript(refund.address, networks[records.network]);
-  const paidSat = valuePaidTo(found, script);
+  const others = records.refunds.ofTxid(txid).filter(({ address }) => address === refund.address);
+  const paidSat = valuePaidTo(found, script) - sumSat(others.map(({ amountSat }) => amountSat));
   if (paidSat >= refund.amountSat) return;
   const due = `the refund has ${formatSat(refund.amountSat)}`;
+  if (others.length > 0) refuse(`it pays another refund; ${due}`);
   if (paidSat > 0) refuse(`it pays ${formatSat(paidSat)} to this address; ${due}`);
   refuse(`it does not pay the address of the customer. ${paidText(request, found)}`);
 }
@@ -367,11 +386,15 @@ async function discard(request: PageRequest): Promise<ActionResult> {
   return { to: orderPath(publicId, '?done=refund-discarded') };
 }
 
-const sent = { text: 'Sent', tone: 'good' } as const;
-const prepared = { text: 'Prepared', tone: 'waiting' } as const;
+const words: Readonly<Record<RefundState, StateWord>> = {
+  asked: { text: 'Customer asked for an address', tone: 'waiting' },
+  prepared: { text: 'To be sent', tone: 'waiting' },
+  sent: { text: 'Sent', tone: 'waiting' },
+  confirmed: { text: 'Confirmed', tone: 'good' },
+};
 
-export const OrderRefunds = ({ request, record }: OrderProps) => {
-  const rows = request.parts.records.refunds.of(record.row.id);
+export const OrderRefunds = ({ record }: OrderProps) => {
+  const rows = record.details.refunds;
   if (rows.length === 0) return null;
   const done = rows.filter(({ doneAt }) => doneAt !== null);
   return (
@@ -382,9 +405,9 @@ export const OrderRefunds = ({ request, record }: OrderProps) => {
         rows={rows}
         columns={[
           ['Amount', ({ amountSat }) => <Amount sat={amountSat} />, 'number'],
-          ['State', ({ doneAt }) => <Pill word={doneAt === null ? prepared : sent} />],
+          ['State', (refund) => <Pill word={words[refundStateOf(refund)]} />],
           ['Time', ({ doneAt, createdAt }) => <Time at={doneAt ?? createdAt} />],
-          ['Address', ({ address }) => <code class="selectable">{address}</code>],
+          ['Address', ({ address }) => address && <code class="selectable">{address}</code>],
           ['Transaction', ({ txid }) => (txid === null ? null : <Short text={txid} />)],
           ['Fee', ({ feeSat }) => <Amount sat={feeSat} />, 'number'],
         ]}
