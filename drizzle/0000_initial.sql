@@ -190,7 +190,8 @@ CREATE UNIQUE INDEX `webhooks_public_id_unique` ON `webhooks` (`public_id`);--> 
 CREATE INDEX `webhooks_store` ON `webhooks` (`store_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `webhooks_standard` ON `webhooks` (`store_id`) WHERE format = 'standard';--> statement-breakpoint
 CREATE TABLE `admin` (
-	`id` integer PRIMARY KEY NOT NULL,
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`name` text NOT NULL,
 	`password_hash` text NOT NULL,
 	`password_at` integer NOT NULL,
 	`totp_secret` text,
@@ -200,13 +201,16 @@ CREATE TABLE `admin` (
 --> statement-breakpoint
 CREATE TABLE `admin_links` (
 	`id` integer PRIMARY KEY NOT NULL,
+	`person_id` integer NOT NULL,
 	`hash` blob NOT NULL,
 	`expires_at` integer NOT NULL
 ) STRICT;
 --> statement-breakpoint
+CREATE UNIQUE INDEX `admin_links_person_id_unique` ON `admin_links` (`person_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `admin_links_hash_unique` ON `admin_links` (`hash`);--> statement-breakpoint
 CREATE TABLE `passkeys` (
 	`id` integer PRIMARY KEY NOT NULL,
+	`person_id` integer NOT NULL,
 	`credential_id` text NOT NULL,
 	`public_key` blob NOT NULL,
 	`counter` integer NOT NULL,
@@ -215,24 +219,29 @@ CREATE TABLE `passkeys` (
 	`origin` text NOT NULL,
 	`name` text NOT NULL,
 	`created_at` integer NOT NULL,
-	`used_at` integer
+	`used_at` integer,
+	FOREIGN KEY (`person_id`) REFERENCES `admin`(`id`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `passkeys_credential_id_unique` ON `passkeys` (`credential_id`);--> statement-breakpoint
 CREATE TABLE `recovery_codes` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`hash` blob NOT NULL
+	`person_id` integer NOT NULL,
+	`hash` blob NOT NULL,
+	FOREIGN KEY (`person_id`) REFERENCES `admin`(`id`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `recovery_codes_hash_unique` ON `recovery_codes` (`hash`);--> statement-breakpoint
 CREATE TABLE `sessions` (
 	`id` integer PRIMARY KEY NOT NULL,
+	`person_id` integer NOT NULL,
 	`hash` blob NOT NULL,
 	`created_at` integer NOT NULL,
 	`seen_at` integer NOT NULL,
 	`confirmed_at` integer NOT NULL,
 	`client` text NOT NULL,
-	`agent` text NOT NULL
+	`agent` text NOT NULL,
+	FOREIGN KEY (`person_id`) REFERENCES `admin`(`id`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `sessions_hash_unique` ON `sessions` (`hash`);--> statement-breakpoint

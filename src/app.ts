@@ -450,7 +450,7 @@ function buildPages(
     pages: dashboard.app,
     checkout: checkout.app,
     receiptPage: checkout.receiptPage,
-    isSignedIn: dashboard.isSignedIn,
+    isOwner: dashboard.isOwner,
     ownNames: [config.listen.host],
   });
   return { dashboard, checkout, fetch };

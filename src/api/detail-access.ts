@@ -1,6 +1,6 @@
 // Decides which requests see the details of /healthz and /readyz, which name hosts, stores,
 // servers and certificates. They need to come from this machine, with a key that may read all
-// stores, or with a session of the dashboard.
+// stores, or with a session of the owner.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -19,13 +19,13 @@ export interface DetailAccessParts extends AuthParts {
   readonly records: Pick<Records, 'catalog'>;
   /** Names of this machine besides its addresses: the host of `--listen`. */
   readonly ownNames: readonly string[];
-  /** Whether a request has a session of the dashboard. */
-  readonly isSignedIn: (context: Context) => boolean;
+  /** Whether a request has a session of the owner in the dashboard. */
+  readonly isOwner: (context: Context) => boolean;
 }
 
 /** @throws PaygateError limited after too many wrong keys */
 export const maySeeDetails = (parts: DetailAccessParts, context: Context): boolean =>
-  isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
+  isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isOwner(context);
 
 /** Whether a program of this machine asks: neither a proxy nor a web page by DNS rebinding. */
 function isLocal(context: Context, ownNames: readonly string[]): boolean {

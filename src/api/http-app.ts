@@ -46,7 +46,7 @@ export type GreenfieldRoutes = (
 export interface HttpAppOptions
   extends ApiOptions,
     Omit<PaymentSocketOptions, 'limitLookup'>,
-    Pick<DetailAccessParts, 'ownNames' | 'isSignedIn'> {
+    Pick<DetailAccessParts, 'ownNames' | 'isOwner'> {
   readonly health: () => HealthReport;
   readonly ready: () => Readiness;
   /** The URL by which clients reach us, if the operator has set it. */

@@ -7,7 +7,7 @@ import { createRefusalLog } from '../web/limits/refused-requests.ts';
 import { createLimits } from '../web/limits/request-limits.ts';
 import { createAssets, sendIcon } from './assets.ts';
 import { createDailySums } from './daily-sums.ts';
-import { createGuardedPages, isSignedIn } from './guard/guard.ts';
+import { createGuardedPages, isOwner } from './guard/guard.ts';
 import { createPasskeyChallenges } from './guard/passkey-challenge.ts';
 import { createPasswords } from './guard/password.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
@@ -46,6 +46,7 @@ import { newTillPage, tillPage, tillsPage } from './pages/sales/tills-page.tsx';
 import { auditPage } from './pages/settings/audit-page.tsx';
 import { backupsPage } from './pages/settings/backups-page.tsx';
 import { notificationsPage } from './pages/settings/notifications-page.tsx';
+import { peoplePage } from './pages/settings/people-page.tsx';
 import { serversPage } from './pages/settings/servers-page.tsx';
 import { settingsPage } from './pages/settings/settings-page.tsx';
 import { zonePage } from './pages/settings/zone-page.tsx';
@@ -71,7 +72,8 @@ export interface Dashboard {
   readonly app: Hono;
   /** Ends all event streams. */
   stop(): void;
-  isSignedIn(context: Context): boolean;
+  /** Whether a request for another route has a session of the owner. */
+  isOwner(context: Context): boolean;
 }
 
 export const pages: readonly Page[] = [
@@ -130,6 +132,7 @@ export const pages: readonly Page[] = [
   zonePage,
   passkeyPage,
   notificationsPage,
+  peoplePage,
   auditPage,
   ratesPage,
   backupsPage,
@@ -163,5 +166,5 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   app.route(base, createAssets(options.limitVisit));
   app.route(base, createGuardedPages(parts, [...pages, ...options.extraPages, events.page]));
   app.route(authorizeBase, createGuardedPages(parts, authorizePages));
-  return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };
+  return { app, stop: events.stop, isOwner: (context) => isOwner(parts, context) };
 }

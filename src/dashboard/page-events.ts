@@ -6,7 +6,7 @@ import { EventStreams } from '../web/event-stream.ts';
 import { signedIn } from './guard/dashboard-session.ts';
 import type { DashboardParts, Page, PageRequest } from './page.ts';
 
-/** Streams of all sessions together: there is one operator. */
+/** Streams of all sessions together. */
 const maxStreams = 30;
 
 export interface PageEvents {
@@ -29,6 +29,7 @@ export function createPageEvents({ world, feed, extraPages }: DashboardParts): P
   return {
     page: {
       path: '/live',
+      viewers: [],
       // Browsers open a stream again by themselves, and can't set a header that says so.
       unattended: true,
       show: (request) =>

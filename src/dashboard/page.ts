@@ -11,7 +11,7 @@ import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
-import type { Session } from '../store/access/admin.ts';
+import { type Account, ownerId, type Session } from '../store/access/admin.ts';
 import type { RequestedBackups } from '../store/backup/requested-backup.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
@@ -83,6 +83,8 @@ export interface PageRequest {
   /** Value of the session cookie; on a public page, of the visitor cookie. */
   readonly token: string;
   readonly session: Session | undefined;
+  /** The account of the session's person; the owner's without a session. */
+  readonly account: Account;
   /** The fields of the form; empty unless the method is POST. */
   readonly form: URLSearchParams;
   /** Why the action of the form was refused. */
@@ -120,6 +122,11 @@ export interface Page {
   readonly linked?: true;
   /** Only scripts request it, so a request does not prolong the session. */
   readonly unattended?: true;
+  /**
+   * Viewers may open the page, and run these of its actions. Without it they may do neither
+   * (docs/decisions/062-viewers-are-refused-by-default.md).
+   */
+  readonly viewers?: readonly string[];
   readonly show: (request: PageRequest) => Markup | Response | Promise<Response>;
   /** Actions of its forms by the value of their field `do`. */
   readonly actions?: Readonly<Record<string, FormAction>>;
@@ -132,6 +139,10 @@ export interface ExtraPage extends Page {
   /** @param onChange called when the page changes @returns a function that removes the listener */
   readonly listen?: (onChange: () => void) => () => void;
 }
+
+/** Whether a person asks who only sees: not the owner. */
+export const isViewer = ({ session }: Pick<PageRequest, 'session'>): boolean =>
+  session !== undefined && session.personId !== ownerId;
 
 export const base = '/dashboard';
 export const accountPath = `${base}/settings/account`;

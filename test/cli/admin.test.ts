@@ -30,9 +30,37 @@ test('prints a link to paygate, which replaces the previous link', async () => {
   expect(minutes).toBe(15);
   expect(url).toContain('https://pay.example.com/dashboard/enter?token=');
   const { admin } = await openTestStore({ path });
-  expect(admin.hasLink(Date.now(), tokenIn(first.stdout))).toBe(false);
-  expect(admin.hasLink(Date.now(), tokenIn(url))).toBe(true);
-  expect(admin.hasLink(Date.now() + 15 * 60_000, tokenIn(url))).toBe(false);
+  expect(admin.linkedPerson(Date.now(), tokenIn(first.stdout))).toBeUndefined();
+  expect(admin.linkedPerson(Date.now(), tokenIn(url))).toBe(1);
+  expect(admin.linkedPerson(Date.now() + 15 * 60_000, tokenIn(url))).toBeUndefined();
+});
+
+test('prints a link for a viewer, which leaves the owner’s link alone', async () => {
+  const path = await freshFile();
+  const add = await openTestStore({ path });
+  await add.database.write((tx) => {
+    add.admin.setPassword(tx, Date.now(), 'hash');
+    add.admin.addViewer(tx, Date.now(), 'Anna');
+  });
+  await add.database.close();
+  const owners = tokenIn((await runCli(['admin', 'link', '--db', path])).stdout);
+  const args = ['admin', 'link', '--db', path, '--viewer'];
+  const { url, minutes } = JSON.parse((await runCli([...args, 'anna', '--json'])).stdout);
+  expect(minutes).toBe(24 * 60);
+  const { admin, audit } = await openTestStore({ path });
+  const at = Date.now();
+  expect([admin.linkedPerson(at, owners), admin.linkedPerson(at, tokenIn(url))]).toEqual([1, 2]);
+  const late = [at + 23 * 3_600_000, at + 25 * 3_600_000];
+  expect(late.map((each) => admin.linkedPerson(each, tokenIn(url)))).toEqual([2, undefined]);
+  // A clock that was set back does not make a link last longer.
+  expect(admin.linkedPerson(at - 3_600_000, tokenIn(url))).toBeUndefined();
+  expect(audit.list(2).map(({ detail }) => JSON.parse(detail).viewer)).toEqual(['anna', undefined]);
+  for (const name of ['Bea', 'admin', '']) {
+    const refused = await runCli([...args, name]);
+    expect([name, refused.code, refused.stderr]).toEqual([
+      ...[name, 1, expect.stringContaining(`no viewer has the name ${JSON.stringify(name)}`)],
+    ]);
+  }
 });
 
 test('warns if no paygate answers, and prints the link anyway', async () => {

@@ -50,7 +50,7 @@ test('S-140 one session is signed out by its row, and no other', async () => {
   await visitor.submit(account, 'end-session', { session: hashes[1] ?? '' });
   expect((await visitor.get(account)).text.match(/name="session"/g)).toHaveLength(2);
   const client = '127.0.0.1';
-  expect(await actionsOf(app)).toEqual([['session.end', { client }]]);
+  expect(await actionsOf(app)).toEqual([['session.end', { client, person: 'admin' }]]);
 });
 
 test('five minutes after the password, one form asks for it again, and none changes the account', async () => {
@@ -99,13 +99,13 @@ test('ten recovery codes are shown once; each works once in place of a code', as
   expect((await signIn(app, { 'recovery-code': third })).status).toBe(401);
   const [fresh = ''] = codesIn(renewed.text);
   expect((await signIn(app, { 'recovery-code': fresh })).status).toBe(303);
-  const client = '127.0.0.1';
+  const [client, person] = ['127.0.0.1', 'admin'];
   expect(await actionsOf(app)).toEqual([
-    ['recovery-code.use', { left: 9, client }],
-    ['recovery-codes.new', { client }],
-    ['recovery-code.use', { left: 8, client }],
-    ['recovery-code.use', { left: 9, client }],
-    ['totp.on', { client }],
+    ['recovery-code.use', { left: 9, client, person }],
+    ['recovery-codes.new', { client, person }],
+    ['recovery-code.use', { left: 8, client, person }],
+    ['recovery-code.use', { left: 9, client, person }],
+    ['totp.on', { client, person }],
   ]);
 });
 

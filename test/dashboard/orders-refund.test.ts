@@ -66,10 +66,10 @@ describe('a refund', () => {
           action.startsWith('order.') ? [[action, storeId, JSON.parse(detail)]] : [],
         ),
     );
-    const client = '127.0.0.1';
+    const by = { client: '127.0.0.1', person: 'admin' };
     expect(entries).toEqual([
-      ['order.refund-sent', 1, { order: id, txid, amount_sat: 4_800, client }],
-      ['order.refund', 1, { order: id, address: theirs, amount_sat: 4_800, fee_sat: 200, client }],
+      ['order.refund-sent', 1, { order: id, txid, amount_sat: 4_800, ...by }],
+      ['order.refund', 1, { order: id, address: theirs, amount_sat: 4_800, fee_sat: 200, ...by }],
     ]);
   });
 

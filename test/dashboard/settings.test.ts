@@ -163,7 +163,7 @@ test('the audit log says what was done in sentences, by whom and in which store'
       'Settings of the store were saved: Callback URL, payment window.',
       ...['API key 1 at 192.0.2.1', 'Tea &amp; more'],
     ],
-    ['The merchant API key was shown.', 'dashboard at 127.0.0.1', ''],
+    ['The merchant API key was shown.', 'admin at 127.0.0.1', ''],
   ]);
   expect(text).toContain('<code>key.reveal</code>');
 });

@@ -5,6 +5,7 @@ import { scryptSync } from 'node:crypto';
 import type { TestApp } from './app.ts';
 
 export const password = 'velvet otter ladder';
+export const viewerPassword = 'copper basin lantern';
 
 export interface Seen {
   readonly status: number;
@@ -91,6 +92,28 @@ export const setPassword = (app: TestApp, text = password): Promise<void> =>
   app.withStore((records) =>
     records.database.write((tx) => records.admin.setPassword(tx, app.world.now(), cheapHash(text))),
   );
+
+/** Adds a viewer. @returns a visitor who signed in with this name */
+export async function signedInViewer(
+  app: TestApp,
+  options: VisitorOptions = {},
+  name = 'Anna',
+): Promise<Visitor> {
+  await app.withStore(({ admin, database }) =>
+    database.write((tx) => {
+      if (admin.operator() === undefined) {
+        admin.setPassword(tx, app.world.now(), cheapHash(password));
+      }
+      const { id } = admin.addViewer(tx, app.world.now(), name);
+      admin.of(id).setPassword(tx, app.world.now(), cheapHash(viewerPassword));
+    }),
+  );
+  const visitor = visitorOf(app, options);
+  const fields = { username: name, password: viewerPassword };
+  const seen = await visitor.submit('/dashboard/sign-in', 'sign-in', fields);
+  if (seen.status !== 303) throw new Error(`not signed in: ${seen.status} ${seen.text}`);
+  return visitor;
+}
 
 /** Somebody who has just signed in. */
 export async function signedIn(app: TestApp, options: VisitorOptions = {}): Promise<Visitor> {

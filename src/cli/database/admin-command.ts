@@ -1,4 +1,4 @@
-// `paygate admin link`: prints a one-time link to the dashboard, which sets a password.
+// `paygate admin link`: prints a one-time link to the dashboard, which sets a person's password.
 // `paygate admin time-zone`: shows or sets the zone of the merchant's days.
 
 import { Command } from 'commander';
@@ -12,6 +12,7 @@ import {
 import { parseZone } from '../../domain/text/time-zone.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { fingerprintOf } from '../../status/health.ts';
+import { ownerId } from '../../store/access/admin.ts';
 import type { Records } from '../../store/open-records.ts';
 import {
   type FileOptions,
@@ -26,6 +27,7 @@ import { flagValues } from '../service/serve-options.ts';
 import { withOptionName } from '../stores/setting-options.ts';
 
 interface LinkOptions extends FileOptions {
+  readonly viewer?: string;
   readonly listen?: string;
   readonly publicUrl?: string;
   readonly domain?: string;
@@ -54,20 +56,38 @@ async function refuseOtherDatabase(records: Records, config: Config): Promise<vo
   );
 }
 
+/** @throws PaygateError not_found */
+function viewerNamed({ admin }: Records, name: string): number {
+  const person = admin.personNamed(name);
+  if (person !== undefined && person.id !== ownerId) return person.id;
+  throw new PaygateError(
+    'not_found',
+    `no viewer has the name ${JSON.stringify(name)}; Settings, People in the dashboard lists them`,
+  );
+}
+
 export function adminCommand(): Command {
   const link = fileCommand('link', 'print a one-time link that sets the dashboard password')
+    .option('--viewer <name>', 'for this viewer; without it, for the owner')
     .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
     .option(`${options.publicUrl.flag} <url>`, options.publicUrl.help)
     .option(`${options.domain.flag} <name>`, 'host name that paygate serves HTTPS for')
     .action((given: LinkOptions) =>
       withStore(given, async (records) => {
-        const { listen, publicUrl, domain } = given;
+        const { listen, publicUrl, domain, viewer } = given;
+        const personId = viewer === undefined ? ownerId : viewerNamed(records, viewer);
         const config = readConfig(flagValues({ listen, publicUrl, domain }), process.env);
         await refuseOtherDatabase(records, config);
-        const url = await createSignInLink(records, world, baseUrlOf(config, config.listen.port));
-        await records.database.write((tx) => recordChange(records, tx, 'admin.link'));
-        print(given, { url, minutes: signInLinkMinutes }, () => {
-          return `${url}\nIt works once, within ${signInLinkMinutes} minutes. The person who opens it sets the password.`;
+        const url = await createSignInLink(
+          records,
+          world,
+          baseUrlOf(config, config.listen.port),
+          personId,
+        );
+        await records.database.write((tx) => recordChange(records, tx, 'admin.link', { viewer }));
+        const minutes = signInLinkMinutes(personId);
+        print(given, { url, minutes }, () => {
+          return `${url}\nIt works once, within ${minutes} minutes. The person who opens it sets the password.`;
         });
       }),
     );

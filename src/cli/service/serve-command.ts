@@ -56,7 +56,7 @@ It prints the API key with which your shop requests addresses:
 }
 
 const linkText = (link: string, another: string): string => `\
-Open this link within ${signInLinkMinutes} minutes to set the dashboard password. It works once:
+Open this link within ${signInLinkMinutes()} minutes to set the dashboard password. It works once:
 
   ${link}
 

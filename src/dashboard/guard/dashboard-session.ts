@@ -9,16 +9,19 @@ import { matchingStep } from '../../domain/access/totp.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { zoneIn } from '../../domain/text/time-zone.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { absoluteMs, type Operator, type Session } from '../../store/access/admin.ts';
+import {
+  type Admin,
+  absoluteMs,
+  ownerId,
+  type Person,
+  type Session,
+} from '../../store/access/admin.ts';
 import type { Tx } from '../../store/db/writer.ts';
-import { clientAddressOf } from '../../web/limits/request-origin.ts';
 import { base, field, type PageRequest } from '../page.ts';
 import { atField, fieldError } from '../parts/form-fields.ts';
+import { clientOf, recordChange } from './audit-entry.ts';
 import { type ProvenPasskey, provenPasskey } from './passkeys.ts';
 import type { PasswordClient } from './password.ts';
-
-/** The clients that no session came from lately. */
-const strangers = 'strangers';
 
 /** How long a typed password or a used passkey counts as recent. */
 const passwordConfirmationMs = 5 * 60_000;
@@ -52,33 +55,42 @@ function setDashboardCookie(
   });
 }
 
-export const clientOf = ({ context, parts }: PageRequest): string =>
-  clientAddressOf(context, parts.proxies);
-
 /**
- * @returns the operator whose password and secret were checked
- * @throws PaygateError limited, unauthorized for a wrong password or code
+ * @returns the person whose password and secret were checked, by the field `username`
+ * @throws PaygateError limited, unauthorized for a wrong name, password or code
  */
-async function checkCredentials(request: PageRequest): Promise<Operator> {
-  const operator = request.parts.records.admin.operator();
-  if (operator === undefined) throw wrongCredentials();
-  if (!(await isPasswordRight(request))) throw wrongCredentials();
-  const { totpSecret, totpStep } = operator;
+async function checkCredentials(request: PageRequest): Promise<Person> {
+  const { admin } = request.parts.records;
+  const name = field(request, 'username');
+  const named = name === '' ? admin.operator() : admin.personNamed(name);
+  const person = named?.passwordHash === '' ? undefined : named;
+  // An unknown name takes as long as a wrong password.
+  const tried = person ?? admin.operator();
+  const isRight = tried !== undefined && (await isPasswordRight(request, tried));
+  if (person === undefined || !isRight) throw wrongCredentials(admin);
+  const { id, totpSecret, totpStep } = person;
+  const { isKnown } = passwordClientOf(request);
   // All unknown clients share one limit: each of them has the password, and may use many addresses.
-  const who = passwordClientOf(request).isKnown ? 'known' : strangers;
-  if (totpSecret !== null) await useCode(request, who, totpSecret, totpStep);
-  return operator;
+  const attempt = { who: `${isKnown ? 'known' : 'strangers'} ${id}`, isStranger: !isKnown };
+  const own = { ...request, account: admin.of(id) };
+  if (totpSecret !== null) await useCode(own, attempt, totpSecret, totpStep);
+  return person;
 }
 
-const wrongCredentials = (): PaygateError =>
-  new PaygateError('unauthorized', 'Wrong password. Is the keyboard in the right language?');
+const wrongCredentials = (admin: Admin): PaygateError =>
+  new PaygateError(
+    'unauthorized',
+    `Wrong ${admin.hasViewers() ? 'name or ' : ''}password. Is the keyboard in the right language?`,
+  );
 
 /** Whether the field `password` is correct. @throws PaygateError limited */
-async function isPasswordRight(request: PageRequest): Promise<boolean> {
+async function isPasswordRight(
+  request: PageRequest,
+  { passwordHash }: Pick<Person, 'passwordHash'>,
+): Promise<boolean> {
   const { parts, form } = request;
   const client = passwordClientOf(request);
   parts.limits.take('password', client.network);
-  const { passwordHash = '' } = parts.records.admin.operator() ?? {};
   return parts.passwords.verify(form.get('password') ?? '', passwordHash, client);
 }
 
@@ -91,25 +103,31 @@ function passwordClientOf(request: PageRequest): PasswordClient {
   return { network, isKnown };
 }
 
+interface CodeAttempt {
+  /** What the limit counts. */
+  readonly who: string;
+  /** No session came from the client lately. */
+  readonly isStranger: boolean;
+}
+
 /**
  * Uses up the code of the authenticator app, or the recovery code, of the form. The limit counts
  * all codes of unknown clients, and the wrong ones of others.
- * @param who the client that the limit counts
  * @throws PaygateError limited, unauthorized
  */
 async function useCode(
   request: PageRequest,
-  who: string,
+  { who, isStranger }: CodeAttempt,
   secret: string,
   after: number,
 ): Promise<void> {
   const { limits } = request.parts;
-  if (who === strangers) limits.take('code', who);
+  if (isStranger) limits.take('code', who);
   else limits.require('code', who);
   try {
     await checkCode(request, secret, after);
   } catch (error) {
-    if (who !== strangers) limits.take('code', who);
+    if (!isStranger) limits.take('code', who);
     throw error;
   }
 }
@@ -123,47 +141,52 @@ class WrongCode extends PaygateError {
 
 /** @throws PaygateError unauthorized */
 async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
-  const { admin, database } = request.parts.records;
+  const { account, parts } = request;
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
-  const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
+  const taken =
+    step !== undefined && (await parts.records.database.write((tx) => account.takeStep(tx, step)));
   if (!taken) throw new WrongCode('code');
 }
 
 /** @throws PaygateError unauthorized */
 async function useRecoveryCode(request: PageRequest): Promise<void> {
-  const { admin, audit, database } = request.parts.records;
+  const { account } = request;
   const code = parseRecoveryCode(field(request, 'recovery-code'));
   const isUsed =
     code !== undefined &&
-    (await database.write((tx) => {
-      if (!admin.useRecoveryCode(tx, code)) return false;
-      const detail = { left: admin.recoveryCodesLeft() };
-      audit.noteChange(tx, request.now, clientOf(request), 'recovery-code.use', detail);
+    (await request.parts.records.database.write((tx) => {
+      if (!account.useRecoveryCode(tx, code)) return false;
+      recordChange(request, tx, 'recovery-code.use', { left: account.recoveryCodesLeft() });
       return true;
     }));
   if (isUsed) return;
   throw new WrongCode('recovery code');
 }
 
-/** Begins a session in the given transaction; the caller sets the cookie after the commit. */
+/**
+ * Begins a session of the request's account in the given transaction. The caller sets the cookie
+ * after the commit.
+ */
 export function beginSession(tx: Tx, request: PageRequest): string {
   const { admin } = request.parts.records;
   const token = newToken(request);
   if (request.session !== undefined) admin.end(tx, request.session.id);
   noteZone(tx, request);
   const agent = (request.context.req.header('User-Agent') ?? '').slice(0, maxAgentLength);
-  admin.begin(tx, request.now, { token, agent, client: clientOf(request) });
+  admin.clearSessions(tx, request.now);
+  request.account.begin(tx, request.now, { token, agent, client: clientOf(request) });
   return token;
 }
 
-/** The first sign-in of a browser that names its time zone sets that of the merchant. */
+/** The owner's first sign-in by a browser that names its time zone sets that of the merchant. */
 function noteZone(tx: Tx, request: PageRequest): void {
-  const { state, audit } = request.parts.records;
+  const { state } = request.parts.records;
   const zone = zoneIn(field(request, 'zone'));
   if (zone === undefined || state.timeZone.read() !== undefined) return;
+  if (request.account.personId !== ownerId) return;
   state.timeZone.write(tx, zone);
-  audit.noteChange(tx, request.now, clientOf(request), 'zone.set', { zone, by: 'browser' });
+  recordChange(request, tx, 'zone.set', { zone, by: 'browser' });
 }
 
 /**
@@ -172,7 +195,7 @@ function noteZone(tx: Tx, request: PageRequest): void {
  */
 function logRefusedSignIn(request: PageRequest, error: unknown): void {
   if (error instanceof PaygateError && error.code === 'limited') return;
-  const client = passwordClientOf(request).isKnown ? 'known' : strangers;
+  const client = passwordClientOf(request).isKnown ? 'known' : 'strangers';
   const share = error instanceof WrongCode ? 'code' : client;
   request.parts.refusedSignIns.note({
     client: clientOf(request),
@@ -182,53 +205,61 @@ function logRefusedSignIn(request: PageRequest, error: unknown): void {
 }
 
 export async function signIn(request: PageRequest): Promise<void> {
-  const { log } = request.parts.world;
   const { admin, database } = request.parts.records;
-  const client = clientOf(request);
+  let own: PageRequest;
   let token: string;
   try {
-    const { passwordHash, totpSecret } = await checkCredentials(request);
+    const { id, passwordHash, totpSecret } = await checkCredentials(request);
+    own = { ...request, account: admin.of(id) };
     token = await database.write((tx) => {
-      const now = admin.operator();
+      const now = own.account.person();
       // The password or the authenticator app changed while we were hashing: reject.
       if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret)
-        throw wrongCredentials();
-      return beginSession(tx, request);
+        throw wrongCredentials(admin);
+      return beginSession(tx, own);
     });
   } catch (error) {
     logRefusedSignIn(request, error);
     throw error;
   }
-  log.info('signed in', { client });
+  logSignIn(own);
   setSessionCookie(request, token);
+}
+
+/** @param by a way to sign in without a password */
+export function logSignIn(request: PageRequest, by?: 'passkey' | 'link'): void {
+  const person = request.account.person()?.name;
+  request.parts.world.log.info('signed in', { client: clientOf(request), person, by });
 }
 
 /** Signs in with the passkey of the form. It needs no password and no code. */
 export async function signInByPasskey(request: PageRequest): Promise<void> {
-  const client = clientOf(request);
+  let own: PageRequest;
   let token: string;
   try {
-    request.parts.limits.take('passkey', networkPrefix48(client));
+    request.parts.limits.take('passkey', networkPrefix48(clientOf(request)));
     const proven = await provenPasskey(request, 'sign-in');
-    token = await request.parts.records.database.write((tx) => {
-      notePasskeyUse(tx, request, proven);
-      return beginSession(tx, request);
+    const { admin, database } = request.parts.records;
+    own = { ...request, account: admin.of(proven.personId) };
+    token = await database.write((tx) => {
+      notePasskeyUse(tx, own, proven);
+      return beginSession(tx, own);
     });
   } catch (error) {
     logRefusedSignIn(request, error);
     throw error;
   }
-  request.parts.world.log.info('signed in', { client, by: 'passkey' });
+  logSignIn(own, 'passkey');
   setSessionCookie(request, token);
 }
 
 /** @throws PaygateError unauthorized if the passkey was removed or copied meanwhile */
 function notePasskeyUse(
   tx: Tx,
-  { parts, now }: PageRequest,
+  { account, now }: PageRequest,
   { credentialId, counter }: ProvenPasskey,
 ): void {
-  if (parts.records.admin.usePasskey(tx, now, credentialId, counter)) return;
+  if (account.usePasskey(tx, now, credentialId, counter)) return;
   throw new PaygateError('unauthorized', 'This passkey was removed, or used at the same time.');
 }
 
@@ -251,8 +282,8 @@ export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
   now - session.confirmedAt <= passwordConfirmationMs &&
   session.confirmedAt <= now + maxSetBackMs;
 
-export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
-  Boolean(parts.records.admin.operator()?.totpSecret);
+export const hasAuthenticator = ({ account }: Pick<PageRequest, 'account'>): boolean =>
+  Boolean(account.person()?.totpSecret);
 
 /**
  * Requires a recent password or passkey before a harmful action.
@@ -293,15 +324,16 @@ async function confirmByPasskey(request: PageRequest): Promise<void> {
 }
 
 async function checkPasswordAgain(request: PageRequest): Promise<void> {
-  if (!(await isPasswordRight(request))) {
+  const person = request.account.person();
+  if (person === undefined || !(await isPasswordRight(request, person))) {
     throw fieldError('forbidden', 'password', 'Wrong password.');
   }
-  const { totpSecret = null, totpStep = 0 } = request.parts.records.admin.operator() ?? {};
+  const { totpSecret, totpStep } = person;
   if (totpSecret === null) return;
   // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
-  const limited = `session ${signedIn(request).id}`;
+  const attempt = { who: `session ${signedIn(request).id}`, isStranger: false };
   try {
-    await useCode(request, limited, totpSecret, totpStep);
+    await useCode(request, attempt, totpSecret, totpStep);
   } catch (error) {
     const name = field(request, 'recovery-code') === '' ? 'code' : 'recovery-code';
     throw atField(name, '', error);

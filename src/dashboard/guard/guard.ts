@@ -1,6 +1,6 @@
-// The guard of every page (rules §6). A page without `open` needs a session. An action needs a form
-// token and our own Origin. Form fields and query parameters are searched for private keys before
-// any page receives them.
+// The guard of every page (rules §6). A page without `open` needs a session, and that of the owner
+// unless it says that it is for viewers. An action needs a form token and our own Origin. Form
+// fields and query parameters are searched for private keys before any page receives them.
 
 import { timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
@@ -12,6 +12,7 @@ import {
   rejectPrivateMaterial,
 } from '../../bitcoin/private-material.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { ownerId, type Session } from '../../store/access/admin.ts';
 import { interactivePageHeaders } from '../../web/content-policy.ts';
 import { beginRefusal, logFailure } from '../../web/error-body.ts';
 import { isSentFrom } from '../../web/limits/request-origin.ts';
@@ -19,6 +20,7 @@ import {
   base,
   type DashboardParts,
   formTokenOf,
+  isViewer,
   type Markup,
   type Page,
   type PageRequest,
@@ -33,6 +35,7 @@ import { type Transport, transportOf } from './transport.ts';
 /** Any other path. It needs a session, so that strangers cannot find out which pages exist. */
 const unknownPage: Page = {
   path: '*',
+  viewers: [],
   show() {
     throw new PaygateError('not_found', 'Page not found.');
   },
@@ -62,11 +65,14 @@ const send = async (
   status: ContentfulStatusCode = 200,
 ): Promise<Response> => context.html(markup, status);
 
-/** Whether a request for another route has a valid session; this does not prolong the session. */
-export function isSignedIn(parts: DashboardParts, context: Context): boolean {
+/** Whether a request for another route has a session of the owner; this does not prolong it. */
+export const isOwner = (parts: DashboardParts, context: Context): boolean =>
+  sessionOf(parts, context)?.personId === ownerId;
+
+function sessionOf(parts: DashboardParts, context: Context): Session | undefined {
   const transport = transportOf(context, parts);
   const cookie = transport && getCookie(context, transport.cookieName);
-  return Boolean(cookie && parts.records.admin.session(parts.world.now(), cookie));
+  return cookie ? parts.records.admin.session(parts.world.now(), cookie) : undefined;
 }
 
 async function handleRequest(
@@ -75,7 +81,8 @@ async function handleRequest(
   context: Context,
 ): Promise<Response> {
   // Before any work for a stranger, such as the search for private keys.
-  if (!isSignedIn(parts, context)) parts.limitVisit(context, page.open ? 'signIn' : 'locked');
+  if (sessionOf(parts, context) === undefined)
+    parts.limitVisit(context, page.open ? 'signIn' : 'locked');
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
   if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');
@@ -95,10 +102,12 @@ async function handleRequest(
     transport,
     now,
     session,
+    account: parts.records.admin.of(session?.personId ?? ownerId),
     form,
     url: pathname + search,
     token: (isOpen ? visitor : cookie) ?? newToken({ parts }),
   };
+  refuseViewer(request, page);
   const { method } = context.req;
   if (method === 'POST') return runAction(request, page);
   const isOfScript = context.req.header('X-Paygate-Live') !== undefined;
@@ -116,6 +125,17 @@ async function handleRequest(
   if (session !== undefined && !isByItself) await noteSessionUse(request, session);
   if (isOpen && visitor === undefined) setVisitorCookie(request);
   return renderPage(request, page);
+}
+
+/**
+ * The one place that limits viewers: what no page allows them is refused.
+ * @throws PaygateError forbidden
+ */
+function refuseViewer(request: PageRequest, { open, viewers, actions }: Page): void {
+  if (open || !isViewer(request)) return;
+  const runsAction = request.context.req.method === 'POST' && actions !== undefined;
+  if (viewers && (!runsAction || viewers.includes(request.form.get('do') ?? ''))) return;
+  throw new PaygateError('forbidden', 'Only the owner of this paygate may see or change this.');
 }
 
 /**

@@ -10,6 +10,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import { PaygateError } from '../../lib/errors.ts';
+import { ownerName } from '../../store/access/admin.ts';
 import type { NewPasskey } from '../../store/access/second-factors.ts';
 import type { PageRequest } from '../page.ts';
 import { challengeMs, type PasskeyPurpose } from './passkey-challenge.ts';
@@ -22,6 +23,7 @@ export const maxNameLength = 60;
 
 /** A passkey that a browser proved to have. */
 export interface ProvenPasskey {
+  readonly personId: number;
   readonly credentialId: string;
   readonly counter: number;
 }
@@ -53,8 +55,8 @@ function acceptedRpId(origin: string, { parts }: PageRequest): string | undefine
 export const arePasskeysPossible = (request: PageRequest): boolean =>
   request.transport.origins.some((origin) => acceptedRpId(origin, request) !== undefined);
 
-export const hasPasskeys = ({ parts }: PageRequest): boolean =>
-  parts.records.admin.passkeys().length > 0;
+export const hasPasskeys = ({ account }: Pick<PageRequest, 'account'>): boolean =>
+  account.passkeys().length > 0;
 
 /** The page that sent the form; the guard has checked it. @throws PaygateError conflict */
 function siteOf(request: PageRequest): { readonly origin: string; readonly rpId: string } {
@@ -97,17 +99,18 @@ export async function newPasskeyRequest(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { generateRegistrationOptions } = await webAuthn();
   const { rpId } = siteOf(request);
-  const { admin } = request.parts.records;
+  const { account } = request;
+  const name = account.person()?.name ?? ownerName;
   return generateRegistrationOptions({
     rpName: 'paygate',
     rpID: rpId,
-    userName: 'admin',
-    userDisplayName: `admin of ${rpId}`,
+    userName: name,
+    userDisplayName: `${name} of ${rpId}`,
     userID: await userHandleOf(request),
     challenge: challengeOf(request, 'add'),
     timeout: challengeMs,
     supportedAlgorithmIDs: algorithms,
-    excludeCredentials: admin.passkeys().map(({ credentialId, transports }) => ({
+    excludeCredentials: account.passkeys().map(({ credentialId, transports }) => ({
       id: credentialId,
       transports: listed(transports),
     })),
@@ -115,11 +118,10 @@ export async function newPasskeyRequest(
   });
 }
 
-/** All passkeys have the same user handle, so that a new one replaces a removed one. */
-async function userHandleOf({ parts }: PageRequest): Promise<Uint8Array<ArrayBuffer>> {
-  const { admin, database } = parts.records;
+/** All passkeys of a person have the same user handle, so that a new one replaces a removed one. */
+async function userHandleOf({ parts, account }: PageRequest): Promise<Uint8Array<ArrayBuffer>> {
   const fresh = Buffer.from(parts.world.randomBytes(userHandleBytes));
-  return new Uint8Array(await database.write((tx) => admin.passkeyUser(tx, fresh)));
+  return new Uint8Array(await parts.records.database.write((tx) => account.passkeyUser(tx, fresh)));
 }
 
 const listed = (transports: string): string[] => transports.split(',').filter(Boolean);
@@ -142,9 +144,12 @@ export async function provenPasskey(
   if (found.origin !== origin) {
     throw new PaygateError('unauthorized', `This passkey works at ${found.origin} only.`);
   }
+  if (purpose === 'confirm' && found.personId !== request.account.personId) {
+    throw new PaygateError('unauthorized', 'This passkey is another person’s. Use one of yours.');
+  }
   const { verifyAuthenticationResponse } = await webAuthn();
   const challenge = expectedChallenge(request, purpose);
-  const { credentialId, counter } = found;
+  const { personId, credentialId, counter } = found;
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge.check,
@@ -154,7 +159,7 @@ export async function provenPasskey(
     requireUserVerification: true,
   }).catch(refuse);
   if (!verified || !challenge.use()) refuse();
-  return { credentialId, counter: authenticationInfo.newCounter };
+  return { personId, credentialId, counter: authenticationInfo.newCounter };
 }
 
 /**

@@ -21,12 +21,14 @@ import { orderSearch } from './sales/orders-page.tsx';
 
 export const ordersExportPage: Page = {
   path: '/orders/export',
+  viewers: [],
   show: (request) => csvFile(request, ordersFile(request)),
 };
 
 /** Labels of orders for another wallet, with the filters of the list. */
 export const labelsExportPage: Page = {
   path: '/orders/labels/export',
+  viewers: [],
   show(request) {
     const lines = labelLines(request.parts.records.orderView, orderSearch(request));
     return fileResponse(labelFile.name, labelFile.type, lines);

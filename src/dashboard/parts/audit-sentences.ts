@@ -26,7 +26,7 @@ const settingNames: Readonly<Record<string, string>> = {
 
 /** `: name, Callback URL`: the settings that were saved, without their values. */
 function settings(detail: Detail): string {
-  const names = Object.keys(detail).filter((name) => name !== 'client');
+  const names = Object.keys(detail).filter((name) => name !== 'client' && name !== 'person');
   const words = names.map((name) => settingNames[name] ?? wordsOf(name));
   return words.length === 0 ? '' : `: ${words.join(', ')}`;
 }
@@ -38,7 +38,10 @@ const wordsOf = (name: string): string =>
 type Sentence = string | ((detail: Detail) => string);
 
 const sentences: Readonly<Record<AuditAction, Sentence>> = {
-  'admin.link': 'A sign-in link was made',
+  'admin.link': ({ viewer }) =>
+    viewer === undefined
+      ? 'A sign-in link was made'
+      : `A sign-in link for ${text(viewer)} was made`,
   'alarm.dismiss': 'An alarm was marked as done',
   'backup.download': ({ file }) => `The backup ${text(file)} was downloaded`,
   'backup.make': ({ file }) => `The backup ${text(file)} was made`,
@@ -106,6 +109,9 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'till.pair': ({ name }) => `A device became the till ${text(name)}`,
   'till.remove': ({ name }) => `The till ${text(name)} was removed`,
   'totp.on': 'The authenticator app was turned on',
+  'viewer.add': ({ viewer }) => `The viewer ${text(viewer)} was added`,
+  'viewer.link': ({ viewer }) => `A sign-in link for ${text(viewer)} was made`,
+  'viewer.remove': ({ viewer }) => `The viewer ${text(viewer)} was removed`,
   'wallet.recheck-used': ({ wallet }) =>
     `The addresses of the wallet ${text(wallet)} are checked for use again`,
   'zone.set': ({ zone, by }) =>

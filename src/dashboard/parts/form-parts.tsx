@@ -1,6 +1,7 @@
 // Forms of pages: their token, their fields, and the password again before harmful actions.
 
 import type { Child } from 'hono/jsx';
+import { ownerName } from '../../store/access/admin.ts';
 import { assetPath } from '../assets.ts';
 import { hasAuthenticator, isPasswordRecent } from '../guard/dashboard-session.ts';
 import { accountPath, base, type Fault, formTokenOf, type PageRequest } from '../page.ts';
@@ -77,6 +78,17 @@ export const ZoneField = () => (
   </>
 );
 
+/** For password managers, which want a name to go with a password. */
+export const UserName = ({ request }: { readonly request: PageRequest }) => (
+  <input
+    type="text"
+    name="username"
+    value={request.account.person()?.name ?? ownerName}
+    autocomplete="username"
+    hidden
+  />
+);
+
 interface CodeFieldProps {
   readonly request?: PageRequest;
   /** The action of the form, if other forms of the page have a field of this name. */
@@ -100,14 +112,18 @@ export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
   </>
 );
 
-type SecondFactorProps = Pick<PasswordAgainProps, 'request'> & Pick<CodeFieldProps, 'form'>;
+interface SecondFactorProps extends Pick<PasswordAgainProps, 'request' | 'form'> {
+  /** Whose codes these may be; of several people some have none. */
+  readonly accounts?: readonly PageRequest['account'][];
+}
 
 /** The code of the authenticator app, or a recovery code in its place. */
-export const SecondFactorFields = ({ request, form }: SecondFactorProps) => {
-  const hasCodes = request.parts.records.admin.recoveryCodesLeft() > 0;
+export const SecondFactorFields = ({ request, form, accounts }: SecondFactorProps) => {
+  const all = accounts ?? [request.account];
+  const hasCodes = all.some((account) => account.recoveryCodesLeft() > 0);
   return (
     <>
-      <CodeField request={request} form={form} isOptional={hasCodes} />
+      <CodeField request={request} form={form} isOptional={hasCodes || all.length > 1} />
       {hasCodes ? (
         <details open={faultOf(request, 'recovery-code', form) !== undefined}>
           <summary>Use a recovery code instead</summary>

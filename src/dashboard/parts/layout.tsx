@@ -8,7 +8,7 @@ import { Wordmark } from '../../web/brand.tsx';
 import { htmlDocument, reloadScript, reloadUnlessFollowed } from '../../web/html-page.ts';
 import { Time } from '../../web/values.tsx';
 import { assetPath } from '../assets.ts';
-import { base, type PageRequest } from '../page.ts';
+import { accountPath, base, isViewer, type PageRequest } from '../page.ts';
 import { faultText } from './form-fields.ts';
 
 /** Paths below `/dashboard`: the page of a section, and pages beside it that belong to it. */
@@ -22,6 +22,13 @@ const sections: readonly (readonly [path: string, name: string, beside?: string]
   ['/stores', 'Stores'],
   ['/servers', 'Servers'],
   ['/settings', 'Settings'],
+];
+
+const viewerSections: typeof sections = [
+  ['', 'Overview'],
+  ['/orders', 'Orders'],
+  ['/payments', 'Payments'],
+  [accountPath.slice(base.length), 'Account'],
 ];
 
 interface FrameProps {
@@ -106,7 +113,7 @@ const Sections = ({ request }: { readonly request: PageRequest }) => (
     </button>
     <nav id="sections" class="sections" popover="auto" aria-label="Sections">
       <ul>
-        {[...sections, ...extraSections(request)].map(([path, name, beside]) => (
+        {sectionsFor(request).map(([path, name, beside]) => (
           <li>
             <a
               href={base + path}
@@ -129,6 +136,9 @@ const Sections = ({ request }: { readonly request: PageRequest }) => (
   </header>
 );
 
+const sectionsFor = (request: PageRequest): typeof sections =>
+  isViewer(request) ? viewerSections : [...sections, ...extraSections(request)];
+
 const extraSections = ({ parts }: PageRequest): (readonly [path: string, name: string])[] =>
   parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
@@ -137,6 +147,18 @@ function isIn({ url }: PageRequest, path: string | undefined): boolean {
   const there = base + path;
   return path === '' ? here === there : here === there || here.startsWith(`${there}/`);
 }
+
+interface OwnersLinkProps {
+  readonly request: PageRequest;
+  /** Below `/dashboard`. */
+  readonly to: string;
+  readonly children?: Child;
+}
+
+/** A link to a page that is not for viewers: they see its text. */
+export const OwnersLink = ({ request, to, children }: OwnersLinkProps) => (
+  <a href={isViewer(request) ? undefined : base + to}>{children}</a>
+);
 
 export const ProblemNote = ({ request: { problem, faults } }: { readonly request: PageRequest }) =>
   problem === undefined ? null : faults === undefined || faults.size < 2 ? (
@@ -181,6 +203,7 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     'password-changed': 'The password is changed, and all other sessions have ended.',
     'passkey-added': 'The passkey is added. From now on it signs in.',
     'passkey-removed': 'The passkey is removed, and no longer signs in.',
+    'viewer-removed': 'The viewer is removed, and all sessions of that person have ended.',
     'totp-off': 'The authenticator app is off. Its recovery codes are deleted.',
     'signed-out': 'That session has ended.',
     'others-signed-out': 'All other sessions have ended.',

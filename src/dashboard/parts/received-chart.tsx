@@ -1,13 +1,14 @@
 // A chart of what was received on each day, drawn by the server as SVG. Each bar leads to the
 // payments of its day. A table below it has the same figures.
 
+import type { Child } from 'hono/jsx';
 import { minorText } from '../../domain/payment/currency.ts';
 import { formatAmount, formatBitcoin, formatDecimal, formatSat } from '../../domain/text/format.ts';
 import { formatDay } from '../../domain/text/time-zone.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import type { Received } from '../../store/payments/received-view.ts';
 import { Amount } from '../../web/values.tsx';
-import { base, zonePath } from '../page.ts';
+import { base } from '../page.ts';
 import { worthTexts } from './fiat-worth.tsx';
 import { RowTable } from './layout.tsx';
 
@@ -19,8 +20,8 @@ export interface DaySum extends Received {
 interface ReceivedChartProps {
   /** One for each day, the oldest first. */
   readonly sums: readonly DaySum[];
-  /** The zone of the days. */
-  readonly zone: string;
+  /** The zone of the days, as a link to its setting for the owner. */
+  readonly zone: Child;
 }
 
 const height = 160;
@@ -59,8 +60,7 @@ export function ReceivedChart({ sums, zone }: ReceivedChartProps) {
         </div>
       </div>
       <figcaption>
-        Confirmed payments by the day on which they were first seen, in the time zone{' '}
-        <a href={zonePath}>{zone}</a>.
+        Confirmed payments by the day on which they were first seen, in the time zone {zone}.
       </figcaption>
       {isEmpty ? null : (
         <details>

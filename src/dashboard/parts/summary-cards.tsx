@@ -10,7 +10,7 @@ import { hasReceivers } from '../../store/delivery/receivers.ts';
 import { maxUnconfirmed, type Received } from '../../store/payments/received-view.ts';
 import { Amount } from '../../web/values.tsx';
 import { chartDays, type DailySums, total } from '../daily-sums.ts';
-import { base, type PageRequest } from '../page.ts';
+import { base, isViewer, type PageRequest } from '../page.ts';
 import { worthTexts } from './fiat-worth.tsx';
 
 interface ReceivedCardsProps {
@@ -127,7 +127,7 @@ export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
           <p class="bad">More than all bitcoins: a server reports payments that do not exist.</p>
         )}
       </section>
-      {hasReceivers(records) ? (
+      {hasReceivers(records) && !isViewer(request) ? (
         <UndeliveredCard
           queues={[
             ['callback', '/callbacks', outbox.counts()],

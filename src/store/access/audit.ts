@@ -71,6 +71,9 @@ export type AuditAction =
   | 'totp.off'
   | 'totp.on'
   | 'zone.set'
+  | 'viewer.add'
+  | 'viewer.link'
+  | 'viewer.remove'
   | 'wallet.recheck-used';
 
 export interface AuditEntry {
@@ -93,10 +96,12 @@ export const maxOfKey = 10_000;
 
 export const commandClient = 'command';
 
+/** The name of a person; `dashboard` for the device of a till. */
 export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
   if (keyId !== null) return `API key ${keyId}`;
-  const { client } = JSON.parse(detail) as { readonly client?: unknown };
-  return client === commandClient ? 'command' : 'dashboard';
+  const { client, person } = JSON.parse(detail) as Readonly<Record<string, unknown>>;
+  if (client === commandClient) return 'command';
+  return typeof person === 'string' ? person : 'dashboard';
 }
 
 export interface Audit {

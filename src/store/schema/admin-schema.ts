@@ -3,11 +3,19 @@
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 const id = () => integer('id').primaryKey();
+/** The person to whom a row belongs; it goes with the person. */
+const personId = () =>
+  integer('person_id')
+    .notNull()
+    .references(() => admin.id, { onDelete: 'cascade' });
 
-/** The operator of the dashboard: one row, once a password was set. */
+/** The people who sign in: row 1 is the owner, once a password was set; all others are viewers. */
 export const admin = sqliteTable('admin', {
-  id: id(),
-  /** scrypt, with its parameters and salt (dashboard/guard/password.ts). */
+  // A number is never used again, so that no request of a removed viewer is another's.
+  id: integer('id').primaryKey({ autoIncrement: true }),
+  /** What the person types to sign in; two names differ in more than case. */
+  name: text('name').notNull(),
+  /** scrypt, with its parameters and salt (dashboard/guard/password.ts); empty before the first. */
   passwordHash: text('password_hash').notNull(),
   passwordAt: integer('password_at').notNull(),
   /** Base32, RFC 6238; null where no second factor is asked for. */
@@ -21,6 +29,7 @@ export const admin = sqliteTable('admin', {
 /** Passkeys that sign in (WebAuthn Level 3). The file contains public keys only. */
 export const passkeys = sqliteTable('passkeys', {
   id: id(),
+  personId: personId(),
   /** The authenticator's id of the credential, base64url. */
   credentialId: text('credential_id').notNull().unique(),
   /** COSE_Key (RFC 9052). */
@@ -41,6 +50,7 @@ export const passkeys = sqliteTable('passkeys', {
 /** Recovery codes that were not used; each replaces one code of the authenticator app. */
 export const recoveryCodes = sqliteTable('recovery_codes', {
   id: id(),
+  personId: personId(),
   /** SHA-256 of the code. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
 });
@@ -48,6 +58,7 @@ export const recoveryCodes = sqliteTable('recovery_codes', {
 /** Sessions of the dashboard. The cookie itself is not in the file. */
 export const sessions = sqliteTable('sessions', {
   id: id(),
+  personId: personId(),
   /** SHA-256 of the cookie's text. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
   createdAt: integer('created_at').notNull(),
@@ -59,9 +70,11 @@ export const sessions = sqliteTable('sessions', {
   agent: text('agent').notNull(),
 });
 
-/** One-time links to the dashboard that still stand. */
+/** One-time links to the dashboard that still stand, one a person. */
 export const adminLinks = sqliteTable('admin_links', {
   id: id(),
+  /** The owner's first link stands before the row of the owner. */
+  personId: integer('person_id').notNull().unique(),
   /** SHA-256 of the link's token. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
   expiresAt: integer('expires_at').notNull(),

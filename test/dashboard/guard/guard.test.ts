@@ -619,7 +619,7 @@ describe('wrong passwords', () => {
     const found = app.world.logs.filter(({ message }) => /sign/.test(message));
     expect(found).toMatchObject([
       { level: 'warn', message: 'sign-in refused', fields: { client: '127.0.0.1' } },
-      { level: 'info', message: 'signed in', fields: { client: '127.0.0.1' } },
+      { level: 'info', message: 'signed in', fields: { client: '127.0.0.1', person: 'admin' } },
     ]);
     expect(JSON.stringify(app.world.logs)).not.toContain(typed);
     expect(JSON.stringify(app.world.logs)).not.toContain(password);
@@ -652,8 +652,8 @@ describe('wrong passwords', () => {
     await visitor.submit(`${home}/stores`, 'reveal-key');
     const rows = await app.withStore(async ({ audit }) => audit.list(10));
     expect(rows.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
-      ['key.reveal', { client }],
-      ['password.set', { by: 'link', client }],
+      ['key.reveal', { client, person: 'admin' }],
+      ['password.set', { by: 'link', client, person: 'admin' }],
     ]);
   });
 

@@ -97,7 +97,7 @@ test('S-57 a passkey signs in without password and code, and the page to return 
   expect([seen.status, seen.to]).toEqual([303, `${home}/stores`]);
   expect((await visitor.get(home)).status).toBe(200);
   expect((await visitor.get(account)).text).not.toContain('Never');
-  const fields = { client: '203.0.113.5', by: 'passkey' };
+  const fields = { client: '203.0.113.5', person: 'admin', by: 'passkey' };
   expect(app.world.logs).toContainEqual(expect.objectContaining({ message: 'signed in', fields }));
 });
 

@@ -1,4 +1,4 @@
-// The account of the operator: password, passkeys, authenticator app, sessions. Without a recent
+// The account of a person: password, passkeys, authenticator app, sessions. Without a recent
 // password it has one form that asks for it, and none that changes the account.
 
 import { browserName } from '../../../domain/access/browser-name.ts';
@@ -14,7 +14,7 @@ import {
   signedIn,
 } from '../../guard/dashboard-session.ts';
 import { type ActionResult, accountPath, field, type Page, type PageRequest } from '../../page.ts';
-import { Form } from '../../parts/form-parts.tsx';
+import { Form, UserName } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
 import { askPasskey, beginPasskey, finishPasskey, Passkeys } from './passkeys-section.tsx';
@@ -28,6 +28,19 @@ import {
 
 export const accountPage: Page = {
   path: '/settings/account',
+  viewers: [
+    'confirm',
+    'change-password',
+    'ask-passkey',
+    'begin-passkey',
+    'finish-passkey',
+    'begin-totp',
+    'finish-totp',
+    'end-totp',
+    'new-codes',
+    'end-session',
+    'end-others',
+  ],
   show: (request) => accountMarkup(request),
   actions: {
     confirm: async (request) => {
@@ -55,7 +68,7 @@ const accountMarkup = (request: PageRequest) => (
         <h2 id="password">Password</h2>
         <p>A new password ends all other sessions.</p>
         <Form request={request} action="change-password" button="Change the password">
-          <input type="text" name="username" value="admin" autocomplete="username" hidden />
+          <UserName request={request} />
           <NewPasswordFields request={request} />
         </Form>
       </section>
@@ -75,12 +88,11 @@ const accountMarkup = (request: PageRequest) => (
 async function changePassword(request: PageRequest): Promise<ActionResult> {
   const password = newPasswordIn(request);
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
   const hash = await hashOf(request, password);
-  const token = await database.write((tx) => {
+  const token = await request.parts.records.database.write((tx) => {
     // A new password or a sign-out of other sessions may have ended this one while we were hashing.
     confirmSession(tx, request);
-    admin.setPassword(tx, request.now, hash);
+    request.account.setPassword(tx, request.now, hash);
     recordChange(request, tx, 'password.set');
     return beginSession(tx, { ...request, session: undefined });
   });
@@ -89,7 +101,7 @@ async function changePassword(request: PageRequest): Promise<ActionResult> {
 }
 
 export const Sessions = ({ request }: { readonly request: PageRequest }) => {
-  const sessions = request.parts.records.admin.sessions(request.now);
+  const sessions = request.account.sessions(request.now);
   return (
     <section aria-labelledby="sessions">
       <h2 id="sessions">Sessions</h2>
@@ -138,18 +150,16 @@ const SessionRow = ({
 );
 
 async function endSession(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.records;
   const hash = Buffer.from(field(request, 'session'), 'base64url');
-  await database.write((tx) => {
-    if (admin.endByHash(tx, hash)) recordChange(request, tx, 'session.end');
+  await request.parts.records.database.write((tx) => {
+    if (request.account.endByHash(tx, hash)) recordChange(request, tx, 'session.end');
   });
   return { to: `${accountPath}?done=signed-out` };
 }
 
 export async function endOthers(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.records;
-  await database.write((tx) => {
-    admin.endOthers(tx, signedIn(request).id);
+  await request.parts.records.database.write((tx) => {
+    request.account.endOthers(tx, signedIn(request).id);
     recordChange(request, tx, 'session.end-others');
   });
   return { to: `${accountPath}?done=others-signed-out` };

@@ -1,12 +1,13 @@
-// The page of a one-time link: it sets the first or a new password and signs in.
+// The page of a one-time link: it sets the first or a new password of its person, and signs in.
 
 import { PaygateError } from '../../../lib/errors.ts';
+import { ownerId, ownerName } from '../../../store/access/admin.ts';
 import type { Tx } from '../../../store/db/writer.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import {
   beginSession,
-  clientOf,
   hasAuthenticator,
+  logSignIn,
   setSessionCookie,
 } from '../../guard/dashboard-session.ts';
 import { namesOfStores } from '../../guard/first-password.ts';
@@ -14,7 +15,14 @@ import { hasPasskeys } from '../../guard/passkeys.ts';
 import { minPasswordLength } from '../../guard/password.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { atField, fieldError } from '../../parts/form-fields.ts';
-import { FaultNote, Form, faultAttributes, Switch, ZoneField } from '../../parts/form-parts.tsx';
+import {
+  FaultNote,
+  Form,
+  faultAttributes,
+  Switch,
+  UserName,
+  ZoneField,
+} from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { LinkCommand } from './sign-in-page.tsx';
 import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
@@ -22,20 +30,26 @@ import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
 export const enterPage: Page = {
   path: '/enter',
   open: true,
-  show: (request) => (isLinkValid(request) ? passwordMarkup(request) : expiredLink()),
+  show(request) {
+    const linked = ofLink(request);
+    return linked === undefined ? expiredLink() : passwordMarkup(linked);
+  },
   actions: { enter },
 };
 
-const linkOf = ({ context }: PageRequest): string => context.req.query('token') ?? '';
-
-const isLinkValid = (request: PageRequest): boolean =>
-  request.parts.records.admin.hasLink(request.now, linkOf(request));
+/** The request with the account of its link; undefined where the link stands no more. */
+function ofLink(request: PageRequest): PageRequest | undefined {
+  const { admin } = request.parts.records;
+  const token = request.context.req.query('token') ?? '';
+  const personId = admin.linkedPerson(request.now, token);
+  return personId === undefined ? undefined : { ...request, account: admin.of(personId) };
+}
 
 const expiredLink = () => (
   <NarrowPage title="This link is no longer valid">
     <p>
-      A link works once, within 15 minutes. To print another one, run this on the machine of
-      paygate:
+      A link works once, within 15 minutes, or a day if the owner made it for you. To print another
+      one, run this on the machine of paygate:
     </p>
     <LinkCommand />
     <p>
@@ -50,7 +64,7 @@ function passwordMarkup(request: PageRequest) {
     <NarrowPage title="Set a password">
       <ProblemNote request={request} />
       <Form request={request} action="enter" button="Set password">
-        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <UserName request={request} />
         <ZoneField />
         <NewPasswordFields request={request} />
         {devices.length === 0 ? null : (
@@ -109,40 +123,46 @@ export function newPasswordIn({ form }: PageRequest): string {
 }
 
 /** The hash of a new password. @throws FieldErrors; PaygateError limited */
-export function hashOf({ parts, transport }: PageRequest, password: string): Promise<string> {
+export function hashOf(
+  { parts, transport, account }: PageRequest,
+  password: string,
+): Promise<string> {
   const hosts = transport.origins.map((origin) => new URL(origin).hostname);
+  const { name = ownerName } = account.person() ?? {};
   return parts.passwords
-    .hash(password, [...namesOfStores(parts.records), ...hosts])
+    .hash(password, [...namesOfStores(parts.records), ...hosts, name])
     .catch((error: unknown) => {
       throw atField('password-new', '', error);
     });
 }
 
 function removeDevices(tx: Tx, request: PageRequest): void {
-  const { admin } = request.parts.records;
+  const { account } = request;
   if (hasAuthenticator(request)) recordChange(request, tx, 'totp.off', { by: 'link' });
-  admin.setTotp(tx, null);
-  for (const { id, name } of admin.passkeys()) {
-    admin.removePasskey(tx, id);
+  account.setTotp(tx, null);
+  for (const { id, name } of account.passkeys()) {
+    account.removePasskey(tx, id);
     recordChange(request, tx, 'passkey.remove', { name, by: 'link' });
   }
 }
 
+const noLink = (): PaygateError => new PaygateError('forbidden', 'This link is no longer valid.');
+
 async function enter(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.records;
   // A hash is expensive: only a valid link gets one.
-  if (!isLinkValid(request)) throw new PaygateError('forbidden', 'This link is no longer valid.');
-  const hash = await hashOf(request, newPasswordIn(request));
-  const token = await database.write((tx) => {
-    if (!admin.useLink(tx, request.now, linkOf(request))) {
-      throw new PaygateError('forbidden', 'This link is no longer valid.');
-    }
-    admin.setPassword(tx, request.now, hash);
-    recordChange(request, tx, 'password.set', { by: 'link' });
-    if (request.form.has('no-devices')) removeDevices(tx, request);
-    return beginSession(tx, { ...request, session: undefined });
+  const linked = ofLink(request);
+  if (linked === undefined) throw noLink();
+  const { account } = linked;
+  const hash = await hashOf(linked, newPasswordIn(linked));
+  const token = await request.parts.records.database.write((tx) => {
+    if (ofLink(request)?.account.personId !== account.personId) throw noLink();
+    account.setPassword(tx, request.now, hash);
+    recordChange(linked, tx, 'password.set', { by: 'link' });
+    if (request.form.has('no-devices')) removeDevices(tx, linked);
+    return beginSession(tx, { ...linked, session: undefined });
   });
-  request.parts.world.log.info('signed in', { client: clientOf(request), by: 'link' });
+  const isOwner = account.personId === ownerId;
+  logSignIn(linked, 'link');
   setSessionCookie(request, token);
-  return { to: isSetupUnfinished(request) ? welcomePath : base };
+  return { to: isOwner && isSetupUnfinished(request) ? welcomePath : base };
 }

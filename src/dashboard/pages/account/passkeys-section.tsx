@@ -62,7 +62,7 @@ const NoPasskeysHere = ({ request }: { readonly request: PageRequest }) => {
 };
 
 const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
-  const passkeys = request.parts.records.admin.passkeys();
+  const passkeys = request.account.passkeys();
   return passkeys.length === 0 ? null : (
     <RowTable
       label="Your passkeys"
@@ -86,7 +86,7 @@ export const askPasskey =
 
 export async function beginPasskey(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  if (request.parts.records.admin.passkeys().length >= maxPasskeys) throw tooMany();
+  if (request.account.passkeys().length >= maxPasskeys) throw tooMany();
   const makes = await newPasskeyRequest(request);
   return { show: newPasskeyMarkup({ ...request, url: accountPath }, makes) };
 }
@@ -126,15 +126,15 @@ function passkeyNameIn(request: PageRequest): string {
 
 export async function finishPasskey(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
+  const { account } = request;
   const name = passkeyNameIn(request);
   const made = await newPasskey(request);
-  await database.write((tx) => {
-    if (admin.passkeys().length >= maxPasskeys) throw tooMany();
-    if (admin.passkeyOf(made.credentialId) !== undefined) {
+  await request.parts.records.database.write((tx) => {
+    if (account.passkeys().length >= maxPasskeys) throw tooMany();
+    if (account.passkeyOf(made.credentialId) !== undefined) {
       throw new PaygateError('conflict', 'This passkey is added already.');
     }
-    admin.addPasskey(tx, request.now, { ...made, name });
+    account.addPasskey(tx, request.now, { ...made, name });
     recordChange(request, tx, 'passkey.add', { name });
   });
   return { to: `${accountPath}?done=passkey-added` };
@@ -142,12 +142,13 @@ export async function finishPasskey(request: PageRequest): Promise<ActionResult>
 
 export const passkeyPage: Page = {
   path: '/settings/passkeys/:id',
+  viewers: ['rename', 'remove'],
   show: (request) => passkeyMarkup(request),
   actions: { rename, remove },
 };
 
 function passkeyMarkup(request: PageRequest) {
-  const passkey = request.parts.records.admin.passkey(idIn(request));
+  const passkey = request.account.passkey(idIn(request));
   return (
     <Layout request={request} title={passkey?.name ?? 'Passkey'}>
       {passkey === undefined ? (
@@ -176,10 +177,9 @@ const removed = (): PaygateError => new PaygateError('not_found', 'This passkey 
 
 async function rename(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
   const name = passkeyNameIn(request);
-  await database.write((tx) => {
-    if (!admin.renamePasskey(tx, idIn(request), name)) throw removed();
+  await request.parts.records.database.write((tx) => {
+    if (!request.account.renamePasskey(tx, idIn(request), name)) throw removed();
     recordChange(request, tx, 'passkey.rename', { name });
   });
   return { to: `${accountPath}?done=saved` };
@@ -187,11 +187,11 @@ async function rename(request: PageRequest): Promise<ActionResult> {
 
 async function remove(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
-  await database.write((tx) => {
-    const passkey = admin.passkey(idIn(request));
+  const { account } = request;
+  await request.parts.records.database.write((tx) => {
+    const passkey = account.passkey(idIn(request));
     if (passkey === undefined) throw removed();
-    admin.removePasskey(tx, passkey.id);
+    account.removePasskey(tx, passkey.id);
     recordChange(request, tx, 'passkey.remove', { name: passkey.name });
   });
   return { to: `${accountPath}?done=passkey-removed` };

@@ -7,7 +7,7 @@ import {
   signOut,
 } from '../../guard/dashboard-session.ts';
 import { base, type Page, type PageRequest } from '../../page.ts';
-import { Form, SecondFactorFields, ZoneField } from '../../parts/form-parts.tsx';
+import { Form, SecondFactorFields, UserName, ZoneField } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { isPasskeyOffered, PasskeyButton } from '../../parts/passkey-button.tsx';
 import { askPasskey } from './passkeys-section.tsx';
@@ -54,8 +54,9 @@ export const LinkCommand = () => (
 );
 
 function signInMarkup(request: PageRequest) {
-  const operator = request.parts.records.admin.operator();
-  if (operator === undefined) {
+  const { admin } = request.parts.records;
+  const people = admin.people();
+  if (people.length === 0) {
     return (
       <NarrowPage title="Welcome">
         <p>
@@ -73,8 +74,7 @@ function signInMarkup(request: PageRequest) {
         <SessionEnded />
       ) : null}
       <Form request={request} action="sign-in" button="Sign in">
-        {/* For password managers, which want a name to go with it. */}
-        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        {admin.hasViewers() ? <NameField request={request} /> : <UserName request={request} />}
         <ZoneField />
         <label>
           Password
@@ -83,14 +83,18 @@ function signInMarkup(request: PageRequest) {
             name="password"
             autocomplete="current-password"
             required
-            autofocus
+            autofocus={!admin.hasViewers()}
           />
         </label>
-        {operator.totpSecret === null ? null : (
-          <SecondFactorFields request={request} form="sign-in" />
-        )}
+        {people.some(({ totpSecret }) => totpSecret !== null) ? (
+          <SecondFactorFields
+            request={request}
+            form="sign-in"
+            accounts={people.map(({ id }) => admin.of(id))}
+          />
+        ) : null}
       </Form>
-      {isPasskeyOffered(request) ? (
+      {people.some(({ id }) => isPasskeyOffered({ ...request, account: admin.of(id) })) ? (
         <Form request={request} action="use-passkey" label="Sign in with a passkey">
           <PasskeyButton label="Sign in with a passkey" asks={signInPath} />
           <ZoneField />
@@ -106,8 +110,24 @@ function signInMarkup(request: PageRequest) {
   );
 }
 
+const NameField = ({ request }: { readonly request: PageRequest }) => (
+  <label>
+    Name
+    <input
+      name="username"
+      value={request.form.get('username') ?? undefined}
+      autocomplete="username"
+      autocapitalize="none"
+      spellcheck={false}
+      required
+      autofocus
+    />
+  </label>
+);
+
 export const signOutPage: Page = {
   path: '/sign-out',
+  viewers: ['sign-out'],
   show: (request) => (
     <NarrowPage title="Sign out">
       <Form request={request} action="sign-out" button="Sign out" />

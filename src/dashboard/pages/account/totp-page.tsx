@@ -45,7 +45,7 @@ export const Authenticator = ({ request }: { readonly request: PageRequest }) =>
 );
 
 const AuthenticatorOn = ({ request }: { readonly request: PageRequest }) => {
-  const left = request.parts.records.admin.recoveryCodesLeft();
+  const left = request.account.recoveryCodesLeft();
   return (
     <>
       <p>
@@ -101,11 +101,11 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
     const problem = 'This code does not belong to that key. Is the clock of your phone right?';
     return { show: enrolmentMarkup({ ...request, problem, form: new URLSearchParams() }, secret) };
   }
-  const { admin, database } = request.parts.records;
+  const { account } = request;
   const codes = newCodes(request);
-  await database.write((tx) => {
-    admin.setTotp(tx, secret, step);
-    admin.setRecoveryCodes(tx, codes);
+  await request.parts.records.database.write((tx) => {
+    account.setTotp(tx, secret, step);
+    account.setRecoveryCodes(tx, codes);
     recordChange(request, tx, 'totp.on');
   });
   return { show: codesMarkup('The authenticator app is on', codes) };
@@ -113,13 +113,12 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
 
 export async function replaceRecoveryCodes(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
   const codes = newCodes(request);
-  await database.write((tx) => {
+  await request.parts.records.database.write((tx) => {
     if (!hasAuthenticator(request)) {
       throw new PaygateError('conflict', 'The authenticator app is off. Set it up first.');
     }
-    admin.setRecoveryCodes(tx, codes);
+    request.account.setRecoveryCodes(tx, codes);
     recordChange(request, tx, 'recovery-codes.new');
   });
   return { show: codesMarkup('New recovery codes', codes) };
@@ -148,9 +147,8 @@ const codesMarkup = (title: string, codes: readonly string[]) => (
 
 export async function disableTotp(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.records;
-  await database.write((tx) => {
-    admin.setTotp(tx, null);
+  await request.parts.records.database.write((tx) => {
+    request.account.setTotp(tx, null);
     recordChange(request, tx, 'totp.off');
   });
   return { to: `${accountPath}?done=totp-off` };

@@ -8,12 +8,13 @@ import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import type { EventType } from '../../../store/schema/delivery-schema.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
-import { base, type Page, type PageRequest } from '../../page.ts';
+import { base, isViewer, type Page, type PageRequest } from '../../page.ts';
 import {
   DoneNote,
   type FactRows,
   Facts,
   Layout,
+  OwnersLink,
   RowTable,
   Timeline,
   type TimelineEvent,
@@ -32,7 +33,11 @@ import {
 import { AddressOf, paymentState } from './payments-page.tsx';
 import { hasRefund, OrderRefunds } from './refund-page.tsx';
 
-export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
+export const orderPage: Page = {
+  path: '/orders/:id',
+  viewers: [],
+  show: (request) => orderMarkup(request),
+};
 
 function orderMarkup(request: PageRequest) {
   const props = readOrder(request);
@@ -51,13 +56,13 @@ function orderMarkup(request: PageRequest) {
     >
       <DoneNote request={request} />
       <PayBox {...props} />
-      <Actions {...props} />
+      {isViewer(request) ? null : <Actions {...props} />}
       <Facts rows={factsOf(props)} />
       <h2>Timeline</h2>
       <Timeline events={eventsOf(props)} />
       <Payments {...props} />
       <OrderRefunds {...props} />
-      <Events {...props} />
+      {isViewer(request) ? null : <Events {...props} />}
     </Layout>
   );
 }
@@ -145,11 +150,28 @@ function factsOf({ record, order, request }: OrderProps): FactRows {
     ],
     ['Reference', row.reference],
     ['Description', row.description, 'lines'],
-    ['Link', link && <a href={`${base}/links/${link.id}`}>{link.title}</a>],
-    ['Store', <a href={`${base}/stores/${row.storeId}`}>{record.details.storeName}</a>],
+    [
+      'Link',
+      link && (
+        <OwnersLink request={request} to={`/links/${link.id}`}>
+          {link.title}
+        </OwnersLink>
+      ),
+    ],
+    [
+      'Store',
+      <OwnersLink request={request} to={`/stores/${row.storeId}`}>
+        {record.details.storeName}
+      </OwnersLink>,
+    ],
     [
       'Address',
-      <AddressOf name="the address of the order" address={order.address} id={row.addressId} />,
+      <AddressOf
+        request={request}
+        name="the address of the order"
+        address={order.address}
+        id={row.addressId}
+      />,
     ],
     [
       'Page',

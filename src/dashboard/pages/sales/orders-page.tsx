@@ -9,7 +9,7 @@ import { pastedAddress } from '../../../domain/text/pasted-text.ts';
 import type { ReadPage } from '../../../lib/row-pages.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { Money, Pill, Time } from '../../../web/values.tsx';
-import { base, type Page, type PageRequest } from '../../page.ts';
+import { base, isViewer, type Page, type PageRequest } from '../../page.ts';
 import { DoneNote, Layout, RowTable } from '../../parts/layout.tsx';
 import {
   DayFilters,
@@ -32,7 +32,11 @@ const statuses = Object.keys(orderWords) as OrderStatus[];
 /** How many links the filter offers, the newest first. */
 const maxLinks = 100;
 
-export const ordersPage: Page = { path: '/orders', show: (request) => ordersMarkup(request) };
+export const ordersPage: Page = {
+  path: '/orders',
+  viewers: [],
+  show: (request) => ordersMarkup(request),
+};
 
 function ordersMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
@@ -42,11 +46,13 @@ function ordersMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Orders" live={beforeId === undefined}>
       <DoneNote request={request} />
-      <p>
-        <a class="button" href={`${ordersPath}/new`}>
-          Take a payment
-        </a>
-      </p>
+      {isViewer(request) ? null : (
+        <p>
+          <a class="button" href={`${ordersPath}/new`}>
+            Take a payment
+          </a>
+        </p>
+      )}
       <ListFilters
         request={request}
         path={ordersPath}
@@ -68,11 +74,13 @@ function ordersMarkup(request: PageRequest) {
         found={{ rows, goesOnAt }}
         noun="orders"
         next={
-          <>
-            <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
-            <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
-            <a href="/docs">make orders</a>.
-          </>
+          isViewer(request) ? null : (
+            <>
+              <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
+              <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
+              <a href="/docs">make orders</a>.
+            </>
+          )
         }
         show={(shown) => <OrderTable request={request} label="Orders" rows={shown} />}
       />

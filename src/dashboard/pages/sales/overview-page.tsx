@@ -5,9 +5,16 @@ import { formatCount } from '../../../domain/text/format.ts';
 import type { HealthReport } from '../../../status/health.ts';
 import { chartDays } from '../../daily-sums.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
-import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import {
+  type ActionResult,
+  base,
+  isViewer,
+  type Page,
+  type PageRequest,
+  zonePath,
+} from '../../page.ts';
 import { Alarms } from '../../parts/alarm-banners.tsx';
-import { Layout } from '../../parts/layout.tsx';
+import { Layout, OwnersLink } from '../../parts/layout.tsx';
 import { type DaySum, ReceivedChart } from '../../parts/received-chart.tsx';
 import { OpenCards, ReceivedCards } from '../../parts/summary-cards.tsx';
 import { isSetupUnfinished, SetupProgress } from '../account/welcome-page.tsx';
@@ -19,12 +26,14 @@ const maxRows = 5;
 
 export const overviewPage: Page = {
   path: '/',
+  viewers: [],
   show: (request) => overviewMarkup(request),
   actions: { 'dismiss-restored': dismissRestored },
 };
 
 function overviewMarkup(request: PageRequest) {
   const { parts } = request;
+  const isOwner = !isViewer(request);
   const findings = parts.findingHistory.findings();
   const today = parts.dailySums.today();
   const sums = Array.from({ length: chartDays }, (_, place): DaySum => {
@@ -33,17 +42,24 @@ function overviewMarkup(request: PageRequest) {
   });
   return (
     <Layout request={request} title="Overview" live>
-      {isSetupUnfinished(request) ? <SetupProgress request={request} /> : null}
-      <Alarms request={request} alarms={findings} />
+      {isOwner && isSetupUnfinished(request) ? <SetupProgress request={request} /> : null}
+      {isOwner ? <Alarms request={request} alarms={findings} /> : null}
       <div class="cards">
         <ReceivedCards sums={parts.dailySums} today={today} />
         <OpenCards request={request} />
       </div>
       <h2>Last {chartDays} days</h2>
-      <ReceivedChart sums={sums} zone={parts.records.state.zone()} />
+      <ReceivedChart
+        sums={sums}
+        zone={
+          <OwnersLink request={request} to={zonePath.slice(base.length)}>
+            {parts.records.state.zone()}
+          </OwnersLink>
+        }
+      />
       <LatestPayments request={request} />
       <LatestOrders request={request} />
-      <StatusLine health={parts.health()} alarms={findings.length} />
+      {isOwner ? <StatusLine health={parts.health()} alarms={findings.length} /> : null}
     </Layout>
   );
 }
@@ -69,7 +85,7 @@ const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
       </SectionHead>
       {rows.length === 0 ? (
         <p class="empty">
-          No payments yet. <FirstPayment />
+          No payments yet. <FirstPayment request={request} />
         </p>
       ) : (
         <PaymentTable request={request} rows={rows} />

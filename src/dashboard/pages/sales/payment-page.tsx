@@ -15,12 +15,13 @@ import type { OrderRow } from '../../../store/orders/order-view.ts';
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
 import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Time } from '../../../web/values.tsx';
-import { base, idIn, type Page, type PageRequest } from '../../page.ts';
+import { base, idIn, isViewer, type Page, type PageRequest } from '../../page.ts';
 import { priceText, worthIn, worthText } from '../../parts/fiat-worth.tsx';
 import {
   type FactRows,
   Facts,
   Layout,
+  OwnersLink,
   RowTable,
   Timeline,
   type TimelineEvent,
@@ -33,6 +34,7 @@ const maxConfirmationEvents = 12;
 
 export const paymentPage: Page = {
   path: '/payments/:id',
+  viewers: [],
   show: (request) => paymentMarkup(request),
 };
 
@@ -54,10 +56,10 @@ function paymentMarkup(request: PageRequest) {
       }
       live
     >
-      <Facts rows={factsOf({ records, row }, request.now)} />
+      <Facts rows={factsOf(request, row)} />
       <h2>Timeline</h2>
       <PaymentTimeline records={records} row={row} />
-      <PaymentDeliveries records={records} row={row} />
+      {isViewer(request) ? null : <PaymentDeliveries records={records} row={row} />}
       <Proof records={records} row={row} />
     </Layout>
   );
@@ -68,7 +70,9 @@ interface PaymentProps {
   readonly row: PaymentEntry;
 }
 
-function factsOf({ records, row }: PaymentProps, now: number): FactRows {
+function factsOf(request: PageRequest, row: PaymentEntry): FactRows {
+  const { now, parts } = request;
+  const { records } = parts;
   const { priceCents, currency, storeId } = row;
   const price = priceCents === null ? '' : ` (1 BTC = ${priceText(priceCents)} ${currency})`;
   const order = records.orderView.byAddressId(row.addressId);
@@ -77,7 +81,10 @@ function factsOf({ records, row }: PaymentProps, now: number): FactRows {
     ['Amount', `${formatBitcoin(row.valueSat)} BTC = ${formatSat(row.valueSat)}`],
     ['Value when first seen', currency === null ? null : `${worthText(row, now)}${price}`],
     ['Confirmations', confirmationsText(records, row)],
-    ['Address', <AddressOf name="the address" address={row.address} id={row.addressId} />],
+    [
+      'Address',
+      <AddressOf request={request} name="the address" address={row.address} id={row.addressId} />,
+    ],
     [
       'Transaction',
       <Copyable id="txid" name="the transaction id">
@@ -91,7 +98,9 @@ function factsOf({ records, row }: PaymentProps, now: number): FactRows {
       storeId === null ? (
         'unknown: several stores may have issued this address'
       ) : (
-        <a href={`${base}/stores/${storeId}`}>{row.storeName}</a>
+        <OwnersLink request={request} to={`/stores/${storeId}`}>
+          {row.storeName}
+        </OwnersLink>
       ),
     ],
     ['Replaceable', isReplaceable ? 'The sender may still replace it (RBF).' : null],

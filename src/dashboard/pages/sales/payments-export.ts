@@ -23,6 +23,7 @@ import { filterOf, idsIn } from './payments-page.tsx';
 
 export const paymentsExportPage: Page = {
   path: '/payments/export',
+  viewers: [],
   show: (request) => {
     const name = queryChoice(request, 'format', accountFormatNames);
     return name === undefined

@@ -20,7 +20,7 @@ import { type FoundPayments, maxFoundSales } from '../../../store/orders/sale-se
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
 import type { PaymentEntry, PaymentFilter } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Short, Time } from '../../../web/values.tsx';
-import { base, type Page, type PageRequest } from '../../page.ts';
+import { base, isViewer, type Page, type PageRequest } from '../../page.ts';
 import { PaymentMoney } from '../../parts/fiat-worth.tsx';
 import { Layout, RowTable } from '../../parts/layout.tsx';
 import {
@@ -66,7 +66,11 @@ const filterOptions = [
   [reversed, 'Gone after status 1 or 2, in the last 7 days'],
 ] as const;
 
-export const paymentsPage: Page = { path: '/payments', show: (request) => paymentsMarkup(request) };
+export const paymentsPage: Page = {
+  path: '/payments',
+  viewers: [],
+  show: (request) => paymentsMarkup(request),
+};
 
 function paymentsMarkup(request: PageRequest) {
   const { ids, isCut } = foundIn(request);
@@ -96,7 +100,7 @@ function paymentsMarkup(request: PageRequest) {
         request={request}
         found={{ rows, goesOnAt }}
         noun="payments"
-        next={<FirstPayment />}
+        next={<FirstPayment request={request} />}
         show={(shown) => <PaymentTable request={request} rows={shown} />}
       />
       {isNone && page.beforeId === undefined ? (
@@ -314,14 +318,17 @@ function goneNote(row: PaymentEntry): string | undefined {
 }
 
 /** What leads to a first payment. */
-export const FirstPayment = () => (
-  <>
-    <a href={`${base}/orders/new`}>Take a payment</a>, <a href={`${base}/links/new`}>add a link</a>,
-    or <a href="/docs/quickstart">write a program</a>.
-  </>
-);
+export const FirstPayment = ({ request }: { readonly request: PageRequest }) =>
+  isViewer(request) ? null : (
+    <>
+      <a href={`${base}/orders/new`}>Take a payment</a>,{' '}
+      <a href={`${base}/links/new`}>add a link</a>, or{' '}
+      <a href="/docs/quickstart">write a program</a>.
+    </>
+  );
 
 interface AddressOfProps {
+  readonly request: PageRequest;
   readonly address: string;
   /** The row of the address. */
   readonly id: number;
@@ -329,11 +336,11 @@ interface AddressOfProps {
   readonly name: string;
 }
 
-export const AddressOf = ({ address, id, name }: AddressOfProps) => (
+export const AddressOf = ({ request, address, id, name }: AddressOfProps) => (
   <>
     <Copyable id="address" name={name}>
       {address}
     </Copyable>{' '}
-    <a href={`${base}/addresses/${id}`}>its page</a>
+    {isViewer(request) ? null : <a href={`${base}/addresses/${id}`}>its page</a>}
   </>
 );

@@ -8,6 +8,7 @@ import { Facts, Layout } from '../../parts/layout.tsx';
 
 const sections = [
   ['account', 'Account', 'password, passkeys, authenticator app, sessions'],
+  ['people', 'People', 'who signs in: viewers see orders and payments, and change nothing'],
   ['time-zone', 'Time zone', 'when a day begins: sums, lists, files, mails'],
   ['rates', 'Rates', 'the last price of each source'],
   ['backups', 'Backups', 'copies of the database: make one, download one'],
