@@ -20,7 +20,7 @@ export type Judgement =
 /** @param known what earlier connections to this server have learnt */
 export function judge(
   certificate: PeerCertificate | undefined,
-  address: ServerAddress,
+  address: Pick<ServerAddress, 'tls' | 'insecure' | 'pin'>,
   known: TlsIdentity | undefined,
 ): Judgement {
   if (!address.tls || address.insecure) return { accept: true };

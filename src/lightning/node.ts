@@ -1,7 +1,6 @@
 // The Lightning node of a merchant. paygate asks it for invoices and for what came in. lnd.ts and
 // phoenixd.ts speak to the two kinds. Nothing here can spend.
 
-import type { NetworkName } from '../bitcoin/network.ts';
 import type { TlsIdentity } from '../domain/payment/server-record.ts';
 
 export type NodeKind = 'lnd' | 'phoenixd';
@@ -83,8 +82,8 @@ export interface LightningNode {
   /** LND refuses payments of the invoice from now on. A phoenixd accepts them until it expires. */
   cancel(paymentHash: string): Promise<void>;
   /**
-   * Proves that the credential makes invoices and cannot spend, and that the node is on a network.
-   * @throws PaygateError forbidden, with the command for a right credential
+   * Proves that the credential makes invoices and cannot spend, on our network.
+   * @throws PaygateError forbidden, saying how to make a right credential
    */
-  check(network: NetworkName): Promise<NodeIdentity>;
+  check(): Promise<NodeIdentity>;
 }

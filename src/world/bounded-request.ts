@@ -1,16 +1,14 @@
 // One HTTP request on a connection of its own, under one deadline, with a bounded body. It follows
-// no redirect and always verifies TLS.
+// no redirect and always verifies TLS, by itself or by the judgement of the caller.
 
 import type { Dispatcher } from 'undici';
-import type { World } from './world.ts';
+import type { HttpTarget, World } from './world.ts';
 
-export interface BoundedRequest {
+export interface BoundedRequest extends Pick<HttpTarget, 'ca' | 'proxy' | 'judgeCertificate'> {
   readonly url: URL;
   readonly method?: Dispatcher.HttpMethod;
   readonly headers: Record<string, string>;
   readonly body?: string | null;
-  /** PEM. If present, no other authority is trusted. */
-  readonly ca?: string | undefined;
   readonly connectTimeoutMs: number;
   /** From the lookup to the last byte. */
   readonly deadlineMs: number;
@@ -21,11 +19,13 @@ export interface BoundedRequest {
 /** Returns what `read` makes of the response. The connection ends with `read`. */
 export async function requestOnce<T>(
   world: Pick<World, 'after' | 'http' | 'resolve'>,
-  { url, deadlineMs, timeoutError, signal, ca, connectTimeoutMs, ...request }: BoundedRequest,
+  { url, deadlineMs, timeoutError, signal, ...options }: BoundedRequest,
   read: (response: Dispatcher.ResponseData) => Promise<T>,
 ): Promise<T> {
   const { origin, pathname, search } = url;
-  const client = world.http({ origin, resolver: world.resolve, connectTimeoutMs, ca });
+  const { ca, proxy, judgeCertificate, connectTimeoutMs, ...request } = options;
+  const trust = { ca, proxy, judgeCertificate };
+  const client = world.http({ origin, resolver: world.resolve, connectTimeoutMs, ...trust });
   const abort = (): void => void client.destroy(signal?.reason);
   const cancel = world.after(deadlineMs, () => void client.destroy(timeoutError));
   signal?.addEventListener('abort', abort);

@@ -173,7 +173,7 @@ async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Conn
     if (tls) await waitForEvent(socket, 'secureConnect', signal);
     else if (tunnel === undefined) await waitForEvent(socket, 'connect', signal);
     socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
-    return 'authorized' in socket ? { socket, certificate: certificateOf(socket) } : { socket };
+    return isSecure(socket) ? { socket, certificate: certificateOf(socket) } : { socket };
   } catch (cause) {
     const message = `cannot connect to ${target.host}:${target.port}: ${connectErrorText(cause, target.tls)}`;
     throw new PaygateError('unavailable', message, { cause });
@@ -274,7 +274,7 @@ function connectErrorText(cause: unknown, tls = false): string {
   return networkErrorText(code, tls) ?? (reasonOf(cause) || code);
 }
 
-/** Follows no redirects (undici's default) and always verifies TLS. */
+/** Follows no redirects, which is undici's default. */
 function createHttpClient(target: HttpTarget): Client {
   const { origin, resolver, connectTimeoutMs, idleMs, ca, onConnected, onReady } = target;
   const dial = buildConnector({
@@ -282,7 +282,7 @@ function createHttpClient(target: HttpTarget): Client {
     timeout: connectTimeoutMs,
     lookup: lookupThrough(resolver),
     // Explicit, because the environment can change the default.
-    rejectUnauthorized: true,
+    rejectUnauthorized: target.judgeCertificate === undefined,
     autoSelectFamily: true,
     // Node's 250 ms for each address but the last are too short for far hosts.
     autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 4),
@@ -295,6 +295,8 @@ function createHttpClient(target: HttpTarget): Client {
     connect(options, callback) {
       const done: typeof callback = (...outcome) => {
         const [error, connected] = outcome;
+        const refusal = error === null ? refusalOf(connected, target) : undefined;
+        if (refusal !== undefined) return callback(refusal, null);
         if (error === null) onReady?.();
         if (error !== null || target.isLenient !== true) callback(...outcome);
         // It implements all that undici uses of a socket.
@@ -316,6 +318,20 @@ function createHttpClient(target: HttpTarget): Client {
     },
   });
 }
+
+/** Why the certificate of a connection is refused; it is closed then. */
+function refusalOf(socket: Socket, { judgeCertificate }: HttpTarget): Error | undefined {
+  if (judgeCertificate === undefined || !isSecure(socket)) return undefined;
+  try {
+    judgeCertificate(certificateOf(socket));
+    return undefined;
+  } catch (error) {
+    socket.destroy();
+    return error as Error;
+  }
+}
+
+const isSecure = (socket: Socket): socket is TLSSocket => 'authorized' in socket;
 
 /** Rejects with an error code, like undici's connector. */
 async function dialThrough(

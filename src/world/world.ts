@@ -63,6 +63,8 @@ export interface HttpTarget {
   readonly proxy?: SocksProxy | undefined;
   /** PEM of the only authorities that may certify the host; the system's by default. */
   readonly ca?: string | undefined;
+  /** Throws to refuse a certificate before anything is sent. By default it must validate. */
+  readonly judgeCertificate?: ((certificate: PeerCertificate) => void) | undefined;
   /** Reads responses as leniently as curl. */
   readonly isLenient?: boolean;
   /** Called after TCP connected to this IP address, or the proxy to this name; before TLS. */
