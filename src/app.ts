@@ -25,6 +25,8 @@ import { createGreenfield } from './greenfield/greenfield.ts';
 import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
+import { openNode } from './lightning/open-node.ts';
+import { type OrderPlace, StoreNodes, type StoreNodesParts } from './lightning/store-nodes.ts';
 import { createNotifier, type Notifier } from './notify/notifier.ts';
 import { PriceWatch } from './price/price-watch.ts';
 import { type Prices, pricesFor } from './price/prices.ts';
@@ -33,6 +35,7 @@ import { FindingHistory } from './status/finding-history.ts';
 import { currentFindings, type FindingSource, priceWarnings } from './status/findings.ts';
 import { createGapRefusals, createGapWarnings } from './status/gap-warnings.ts';
 import { createHealth, type HealthReport, hostWarnings } from './status/health.ts';
+import { downWarnings, refusedWarnings } from './status/lightning-warnings.ts';
 import { createReadiness, type Readiness } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
 import type { CopyCheck } from './store/backup/daily-check.ts';
@@ -70,6 +73,8 @@ export interface AppOptions {
   readonly maxBlockAgeMs?: number | undefined;
   /** Checks a snapshot once a day; no check without it. */
   readonly checkCopy?: CopyCheck | undefined;
+  /** Opens the Lightning node of a store in a test. */
+  readonly openLightning?: StoreNodesParts['open'] | undefined;
 }
 
 interface OpenedFile {
@@ -196,7 +201,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, records, prices } = opened;
   const { database, events, orderView } = records;
   const path = buildPaymentPath(opened);
-  const { watcher, dispatchers, notifier, receiptPricer, priceWatch } = path;
+  const { watcher, dispatchers, notifier, receiptPricer, priceWatch, lightning } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, requestedBackups, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
@@ -220,7 +225,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     };
     // At the same time: a client and a shop that hang must not delay the stop one after the other.
     const others = [dispatchers, notifier, snapshots, requestedBackups].map((each) => each.stop());
-    await Promise.all([quiet(), ...others, receiptPricer?.stop()]);
+    await Promise.all([quiet(), ...others, receiptPricer?.stop(), lightning.stop()]);
     await maintenance.last();
     await opened.close();
   }
@@ -234,6 +239,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     notifier.start();
     receiptPricer?.start();
     priceWatch.start();
+    lightning.start();
     return {
       network: opened.network,
       port,
@@ -265,6 +271,7 @@ interface PaymentPath {
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
   readonly priceWatch: PriceWatch;
+  readonly lightning: StoreNodes;
   readonly clock: ClockWatch;
 }
 
@@ -317,7 +324,11 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
   const priceWatch = new PriceWatch({ world, records, prices });
-  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, clock };
+  const openKnown: StoreNodesParts['open'] = (node) =>
+    openNode(world, node, { network: network.name, proxy });
+  const open = options.openLightning ?? openKnown;
+  const lightning = new StoreNodes({ world, records, open });
+  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, lightning, clock };
 }
 
 /** What is wrong, and whether paygate can serve. */
@@ -359,6 +370,8 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },
+    { code: 'lightning-down', warnings: () => downWarnings(records, path.lightning.down()) },
+    { code: 'lightning-refused', warnings: () => refusedWarnings(records, world.now()) },
     { code: 'notifications-failed', warnings: () => path.notifier.warnings() },
   ];
   const parts = { ...clocksOf(world), ...guard, records, watcher, channels, sources };
@@ -382,7 +395,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
 /** What answers requests: the API with its documentation, the dashboard, pages for customers. */
 function buildPages(
   opened: OpenedApp,
-  { watcher, sender, notifier, clock }: PaymentPath,
+  { watcher, sender, notifier, clock, lightning }: PaymentPath,
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, records, prices } = opened;
@@ -397,6 +410,7 @@ function buildPages(
     prices,
     publicUrl: publicUrlOf(config),
     checkIssuing: guard.check,
+    ensureInvoice: (order: OrderPlace) => lightning.ensure(order),
     limitVisit: createVisitLimit(config.trustedProxy, () => world.monotonic()),
   };
   const feed = createChangeFeed(records);
@@ -459,12 +473,20 @@ function buildPages(
 /** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */
 async function openMetrics(
   { config, listeners, records, prices }: OpenedApp,
-  { watcher, dispatchers: { channels } }: PaymentPath,
+  { watcher, lightning, dispatchers: { channels } }: PaymentPath,
   { ready, findingHistory }: Status,
 ): Promise<number | undefined> {
   if (config.metricsListen === undefined) return undefined;
   const { createMetrics } = await import('./status/metrics.ts');
-  const metrics = createMetrics({ records, watcher, channels, ready, findingHistory, prices });
+  const metrics = createMetrics({
+    records,
+    watcher,
+    channels,
+    ready,
+    findingHistory,
+    prices,
+    lightning,
+  });
   return listeners.openExtra(createMetricsEndpoint(metrics), config.metricsListen);
 }
 

@@ -48,6 +48,7 @@ export interface ApiOptions {
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
   readonly issue: IssueAddress;
+  readonly ensureInvoice: EnsureInvoice;
 }
 
 export interface AddressRequest {
@@ -81,3 +82,6 @@ export interface Issued {
 }
 
 export type IssueAddress = (request: AddressRequest) => Promise<Issued>;
+
+/** Gives an order its Lightning invoice, if that takes no more than two seconds. Never rejects. */
+export type EnsureInvoice = (order: Pick<OrderRow, 'id' | 'storeId'>) => Promise<void>;

@@ -185,7 +185,7 @@ const createStreams = (world: CheckoutOptions['world']): EventStreams =>
  * @throws PaygateError unavailable without a fresh price, conflict after too many quotes
  */
 async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
-  const { records, world, prices, checkIssuing } = options;
+  const { records, world, prices, checkIssuing, ensureInvoice } = options;
   const { orderView, orders, database } = records;
   const isDue = (): boolean =>
     shownOrder(orderView, orderView.record(row), world.now()).stage === 'lapsed';
@@ -200,6 +200,7 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
     // A second click may have been first.
     if (isDue()) orders.quote(tx, world.now(), row.id, rateCents);
   }, 'awaited');
+  await ensureInvoice(row);
 }
 
 /**

@@ -36,6 +36,8 @@ export interface LinkOrderOptions extends IssuingOptions {
   readonly prices: Pick<Prices, 'rateCents'> | undefined;
   /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
+  /** Gives an order its Lightning invoice, if that takes no more than two seconds. */
+  readonly ensureInvoice: (order: Pick<OrderRow, 'id' | 'storeId'>) => Promise<void>;
 }
 
 export interface SentForm extends PayerInput {
@@ -91,6 +93,7 @@ export async function orderByLink(
     return fresh;
   }, 'awaited');
   if ('issued' in made) onIssued(made.issued);
+  await options.ensureInvoice(made.row);
   return made.row;
 }
 

@@ -145,7 +145,7 @@ interface KnownTransaction {
 
 /** The newest payment that is in a block: a transaction that the server must have. */
 function newestPayment(records: ElectrumChecksInput['records']): KnownTransaction | undefined {
-  const rows = records?.paymentView.list({ limit: maxPayments }) ?? [];
+  const rows = records?.paymentView.list({ isOnChain: true, limit: maxPayments }) ?? [];
   const [found] = rows.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }]));
   return found;
 }

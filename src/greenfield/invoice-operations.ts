@@ -112,7 +112,7 @@ function sameSale(options: RouteOptions, key: Key, asked: AskedInvoice) {
 
 /** Answers an earlier order anew: with the metadata of now, and a quote if none is in force. */
 async function renew(options: RouteOptions, row: OrderRow, asked: AskedInvoice, invoice: string) {
-  const { records, now, checkIssuing } = options;
+  const { records, now, checkIssuing, ensureInvoice } = options;
   checkIssuing();
   const rateCents = row.currency === null ? 0 : await rateFor(options, row.currency);
   await records.database.write((tx) => {
@@ -126,6 +126,7 @@ async function renew(options: RouteOptions, row: OrderRow, asked: AskedInvoice, 
     if (newQuoteRefusal(record.facts, standing, now()) !== undefined) return;
     records.orders.quote(tx, now(), row.id, rateCents);
   }, 'awaited');
+  await ensureInvoice(row);
   return row;
 }
 

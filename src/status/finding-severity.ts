@@ -36,6 +36,8 @@ const severities = {
   'own-certificate': 'error',
   'clock-wrong': 'error',
   'notifications-failed': 'warning',
+  'lightning-down': 'error',
+  'lightning-refused': 'error',
 } as const satisfies Readonly<Record<string, Severity>>;
 
 /** It never changes: monitoring and translations know it. */

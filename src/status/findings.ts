@@ -38,7 +38,7 @@ export interface FindingSource {
   readonly code: FindingCode;
   readonly warnings: () => readonly (
     | string
-    | Pick<Finding, 'subject' | 'since' | 'fact' | 'hint'>
+    | Pick<Finding, 'subject' | 'since' | 'fact' | 'hint' | 'storeId'>
   )[];
 }
 

@@ -8,6 +8,7 @@ import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import type { OrderEventType } from '../domain/order/order.ts';
 import { isFinalState, type PaymentState } from '../domain/payment/payment.ts';
 import { version } from '../lib/version.ts';
+import type { StoreNodes } from '../lightning/store-nodes.ts';
 import type { Prices } from '../price/prices.ts';
 import type { AttemptReport, ChangedPaymentFacts, PaymentMove } from '../store/db/store-events.ts';
 import type { Records } from '../store/open-records.ts';
@@ -26,6 +27,7 @@ export interface MetricsParts {
   readonly findingHistory: Pick<FindingHistory, 'findings'>;
   /** Undefined if prices are off. */
   readonly prices: Pick<Prices, 'status'> | undefined;
+  readonly lightning: Pick<StoreNodes, 'counts' | 'hasNodes'>;
 }
 
 /** A scrape counts rows up to this number, because counting all would block other requests. */
@@ -56,6 +58,7 @@ export function createMetrics(parts: MetricsParts) {
   watchServers(registry, parts);
   watchDatabase(registry, parts);
   watchFindings(registry, parts);
+  watchLightning(registry, parts);
   return {
     contentType: registry.contentType,
     /** All figures in the text format of Prometheus. */
@@ -239,6 +242,19 @@ function watchAttempts(
     if (deliveredAfterMs !== undefined) deliveries.observe(Math.max(0, deliveredAfterMs) / 1000);
     if (state === 'exhausted') exhausted.inc();
   };
+}
+
+/** No values without a node. */
+function watchLightning(registry: Registry, { lightning }: MetricsParts): void {
+  labelled(
+    registry,
+    {
+      name: 'paygate_lightning_invoices',
+      help: 'Lightning invoices since the start, by result.',
+      label: 'result',
+    },
+    () => (lightning.hasNodes() ? Object.entries(lightning.counts) : []),
+  );
 }
 
 const hostAndPort = (label: string): string => label.replace(/^\w+:\/\//, '');

@@ -51,6 +51,7 @@ async function openLink(
     prices: { rateCents: async (currency) => (currency === 'EUR' ? 5_000_000 : null) },
     walletGap: scanGap,
     checkIssuing: () => {},
+    ensureInvoice: async () => {},
     isPending: () => false,
     onIssued: ({ address }) => void issued.push(address),
     ...changes,

@@ -225,7 +225,10 @@ async function callTheRest(shop: Shop): Promise<void> {
     const paid = { paymentHash: hash, invoice: 'lnbcrt1', amountSat: 1, expiresAt: now };
     lightningInvoices.add(tx, now, 1, paid);
     lightningInvoices.open(1);
-    lightningInvoices.endAll(tx, now, 1);
+    lightningInvoices.end(tx, now, 1);
+    lightningInvoices.setNode(tx, now, 1, {
+      ...{ kind: 'lnd', url: 'x', credential: 'x', publicKey: 'x', certificate: null },
+    });
     const settled = [{ paymentHash: hash, preimage: hash, valueSat: 1, settledAt: now }];
     lightningInvoices.record(tx, now, 1, { settled, cursor: '1' });
     lightningInvoices.faults(0);

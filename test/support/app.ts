@@ -95,6 +95,7 @@ export interface TestAppOptions {
   /** Settings that replace the defaults of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
   readonly checkCopy?: AppOptions['checkCopy'];
+  readonly openLightning?: AppOptions['openLightning'];
   /** As on a network with a schedule of blocks. */
   readonly maxBlockAgeMs?: number;
   /** The clock of the miners, epoch milliseconds, where it is not that of paygate's machine. */
@@ -175,6 +176,7 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
     path,
     config: options.config,
     checkCopy: options.checkCopy,
+    openLightning: options.openLightning,
     maxBlockAgeMs: options.maxBlockAgeMs,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
@@ -198,6 +200,7 @@ interface TestAppParts {
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
   readonly checkCopy: AppOptions['checkCopy'];
+  readonly openLightning: AppOptions['openLightning'];
   readonly maxBlockAgeMs: number | undefined;
 }
 
@@ -284,6 +287,7 @@ function createTestApp(built: TestAppParts): TestApp {
     async start() {
       const opened = await openFile(config, world, {
         checkCopy: built.checkCopy,
+        openLightning: built.openLightning,
         maxBlockAgeMs: built.maxBlockAgeMs,
         onFatal: (error) => {
           throw error;

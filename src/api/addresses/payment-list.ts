@@ -80,7 +80,7 @@ export const listPayments = (options: ApiOptions): Operation =>
 function confirmedOf({ records, now }: ApiOptions, query: Query, key: Key): PaymentEntry[] {
   const { limit, timeframe, store_name: name } = query;
   const since = timeframe === undefined ? 0 : now() - days[timeframe] * dayMs;
-  const filter = { states: ['confirmed', 'settled'] as const, since, limit };
+  const filter = { states: ['confirmed', 'settled'], since, limit, isOnChain: true } as const;
   const { paymentView, catalog } = records;
   if (name === undefined) {
     return paymentView.list({ ...filter, storeId: key.storeId ?? undefined });

@@ -17,7 +17,7 @@ import { bodyHashOf } from '../idempotency-key.ts';
 
 export type NewOrderOptions = Pick<
   ApiOptions,
-  'records' | 'now' | 'prices' | 'randomBytes' | 'issue'
+  'records' | 'now' | 'prices' | 'randomBytes' | 'issue' | 'ensureInvoice'
 >;
 
 export interface OrderRequest {
@@ -64,7 +64,9 @@ export async function newOrder(
       bodyHash,
     },
   });
-  return orderIn(issued);
+  const order = orderIn(issued);
+  await options.ensureInvoice(order);
+  return order;
 }
 
 function orderIn({ address, order }: Issued): OrderRow {

@@ -122,13 +122,14 @@ const getOrder = (options: OrderOptions): Operation =>
 /** Changes an order, and returns it as it is after the commit. */
 async function change(
   options: OrderOptions,
-  { id, publicId }: OrderRow,
+  row: OrderRow,
   apply: (tx: Tx, now: number, orderId: number) => void,
 ) {
-  const { records, now, checkIssuing } = options;
+  const { records, now, checkIssuing, ensureInvoice } = options;
   checkIssuing();
-  await records.database.write((tx) => apply(tx, now(), id), 'awaited');
-  return shown(options, records.orderView.byPublicId(publicId) as OrderRow);
+  await records.database.write((tx) => apply(tx, now(), row.id), 'awaited');
+  await ensureInvoice(row);
+  return shown(options, records.orderView.byId(row.id));
 }
 
 const quoteOrder = (options: OrderOptions): Operation =>

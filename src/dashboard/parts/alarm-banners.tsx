@@ -151,6 +151,14 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     path: '/settings/notifications',
     link: 'Notifications',
   },
+  'lightning-down': {
+    text: 'Start the node. Until then, customers pay its orders on chain. What was paid before is recorded when it is back.',
+    ...stores,
+  },
+  'lightning-refused': {
+    text: 'The order does not count it. Compare the invoice with your node, and update the node.',
+    ...stores,
+  },
   'own-certificate': {
     text: 'Make sure that the files are renewed, or that the certificate authority reaches this machine on port 80.',
     ...settings,

@@ -63,7 +63,7 @@ export function settlementFault(
     return 'its preimage does not hash to the payment hash';
   }
   if (!Number.isSafeInteger(valueSat) || valueSat < amountSat || valueSat > maxMoneySat) {
-    return `it has ${valueSat} sat, but the invoice asked for ${amountSat} sat`;
+    return `its amount is ${valueSat} sat where ${amountSat} sat were asked for`;
   }
   return undefined;
 }

@@ -4,6 +4,7 @@
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
+import type { TlsIdentity } from '../../domain/payment/server-record.ts';
 import type { MoneyWay } from '../../domain/store/money-way.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
 import { usableZone } from '../../domain/text/time-zone.ts';
@@ -33,6 +34,15 @@ export interface RefusedChange {
   readonly path: string;
   /** Without secrets. */
   readonly reason: string;
+}
+
+/** The Lightning node of a store (src/lightning/node.ts). */
+export interface StoredNode {
+  readonly kind: 'lnd' | 'phoenixd';
+  readonly url: string;
+  readonly credential: string;
+  readonly publicKey: string;
+  readonly certificate: TlsIdentity | null;
 }
 
 /** How a wallet's left-out indexes are issued (wallets/returned-indexes.ts). */
@@ -111,8 +121,10 @@ export function createFileState(orm: Orm) {
     mailServer: optional<MailServer>('notify_mail'),
     /** What its merchant answered; undefined without an answer. */
     moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
-    /** Up to where the reports of the Lightning node of a store are recorded. */
-    lightningCursor: (storeId: number) => value(`lightning_cursor_${storeId}`, ''),
+    lightningNode: (storeId: number) => optional<StoredNode>(`lightning_node_${storeId}`),
+    /** Up to where the reports of a node are recorded; it stays when the node is removed. */
+    lightningCursor: (storeId: number) =>
+      value(`lightning_cursor_${storeId}`, { publicKey: '', cursor: '' }),
     notifyTarget: (owner: TargetOwner) =>
       value(owner === null ? 'notify_operator' : `notify_store_${owner}`, noTarget),
     returned: (walletId: number) =>

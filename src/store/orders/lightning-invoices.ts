@@ -13,7 +13,7 @@ import {
 import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
-import type { FileState } from '../file/file-state.ts';
+import type { FileState, StoredNode } from '../file/file-state.ts';
 import { lightningInvoices, orders } from '../schema/order-schema.ts';
 import { addresses, payments, stores } from '../schema/schema.ts';
 import type { Orders } from './orders.ts';
@@ -29,7 +29,7 @@ export type LightningInvoices = ReturnType<typeof createLightningInvoices>;
 interface Parts {
   readonly orm: Orm;
   readonly orders: Pick<Orders, 'settle'>;
-  readonly state: Pick<FileState, 'lightningCursor'>;
+  readonly state: Pick<FileState, 'lightningCursor' | 'lightningNode'>;
   readonly events: StoreEvents;
 }
 
@@ -43,18 +43,18 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     return ended?.paymentHash;
   }
 
-  function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): void {
+  function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): boolean {
     const { paymentHash, preimage, valueSat, settledAt } = settled;
     const found = statements.byHash.get({ paymentHash });
     // Other programs make invoices at this node, too.
-    if (found === undefined || found.address.storeId !== storeId || found.paymentId !== null)
-      return;
+    if (found === undefined || found.address.storeId !== storeId) return false;
+    if (found.paymentId !== null) return false;
     const { id, orderId, createdAt, address, currency } = found;
     const fault = settlementFault(found, settled);
     statements.settled.run({ id, now, fault: fault ?? null });
     if (fault !== undefined) {
       tx.afterCommit(() => events.emit('orderChanged', orderId));
-      return;
+      return false;
     }
     const seenAt = paidAtOf(createdAt, settledAt, now);
     const row = { addressId: address.id, txid: paymentHash, valueSat, preimage, currency };
@@ -69,6 +69,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     };
     tx.afterCommit(() => events.emit('paymentChanged', paymentId, move, facts));
     settler.settle(tx, now, address, [{ txid: paymentHash, move }]);
+    return true;
   }
 
   return {
@@ -82,13 +83,27 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
       return before;
     },
     end,
-    /** Ends all of a store: its node is another one now. */
-    endAll: (_tx: Tx, now: number, storeId: number): void =>
-      void statements.endAll.run({ now, storeId }),
-    /** Records what the node of a store reports. What it reports again changes nothing. */
-    record(tx: Tx, now: number, storeId: number, { settled, cursor }: NodeReport): void {
-      for (const each of settled) settle(tx, now, storeId, each);
-      state.lightningCursor(storeId).write(tx, cursor);
+    /**
+     * Sets the node of a store, or none. The invoices of another node end. A node that comes back
+     * goes on from where it was left.
+     * @param cursor the first one of a new node
+     */
+    setNode(tx: Tx, now: number, storeId: number, node: StoredNode | undefined, cursor = ''): void {
+      const known = state.lightningCursor(storeId);
+      const before = state.lightningNode(storeId).read();
+      state.lightningNode(storeId).write(tx, node);
+      if (before?.publicKey !== node?.publicKey) statements.endAll.run({ now, storeId });
+      if (node === undefined || known.read().publicKey === node.publicKey) return;
+      known.write(tx, { publicKey: node.publicKey, cursor });
+    },
+    /**
+     * Records what the node of a store reports. What it reports again changes nothing.
+     * @returns how many payments are new
+     */
+    record(tx: Tx, now: number, storeId: number, { settled, cursor }: NodeReport): number {
+      const known = state.lightningCursor(storeId);
+      known.write(tx, { publicKey: known.read().publicKey, cursor });
+      return settled.filter((each) => settle(tx, now, storeId, each)).length;
     },
     /** Reports of nodes since a time that are not believed. */
     faults: (since: number) => statements.faults.all({ since }),

@@ -117,6 +117,11 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     /** Begins the URLs of order pages, and has no slash at its end. */
     baseUrl,
     byPublicId: (publicId: string): OrderRow | undefined => statements.byPublicId.get({ publicId }),
+    byId(id: number): OrderRow {
+      const row = statements.byId.get({ id });
+      if (row === undefined) throw new Error(`there is no order ${id}`);
+      return row;
+    },
     byAddressId: (addressId: number): OrderRow | undefined =>
       statements.byAddressId.get({ addressId }),
     /** The newest first, by the time at which they were created. */
@@ -234,6 +239,7 @@ function prepareList(orm: Orm) {
 
 const prepare = (orm: Orm) => ({
   byPublicId: prepared(() => orm.select().from(orders).where(equals(orders.publicId, 'publicId'))),
+  byId: prepared(() => orm.select().from(orders).where(equals(orders.id, 'id'))),
   byAddressId: prepared(() =>
     orm.select().from(orders).where(equals(orders.addressId, 'addressId')),
   ),

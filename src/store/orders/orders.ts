@@ -284,9 +284,7 @@ export class Orders {
   }
 
   #row(orderId: number): OrderRow {
-    const row = this.#statements.byId.get({ id: orderId });
-    if (row === undefined) throw new Error(`there is no order ${orderId}`);
-    return row;
+    return this.#parts.view.byId(orderId);
   }
 
   #record(orderId: number): OrderRecord {
@@ -488,7 +486,6 @@ const prepare = (orm: Orm) => ({
       ),
   ),
   raiseVersions: prepared(() => orm.update(orders).set(placeholders('version'))),
-  byId: prepared(() => orm.select().from(orders).where(equals(orders.id, 'id'))),
   insert: prepareInsert(orm),
   addQuote: prepared(() =>
     orm

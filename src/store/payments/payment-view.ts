@@ -38,6 +38,8 @@ import {
 export interface PaymentFilter {
   /** Only these payments. */
   readonly ids?: readonly number[] | undefined;
+  /** Only those that a transaction pays. */
+  readonly isOnChain?: true;
   readonly scripthash?: Scripthash | undefined;
   readonly txid?: Txid | undefined;
   readonly storeId?: number | null | undefined;
@@ -113,6 +115,7 @@ interface Candidate extends TimedPlace {
   readonly state: PaymentState;
   readonly scripthash: Scripthash;
   readonly storeId: number | null;
+  readonly preimage: string | null;
 }
 
 interface CandidateList {
@@ -141,7 +144,8 @@ function createCandidateSearch(orm: Orm): (filter: PaymentFilter) => FoundIds {
     const isWhole = states === undefined && since === 0 && until === undefined;
     const isNamedTwice =
       scripthash !== undefined && (txid !== undefined || reversedSince !== undefined);
-    const isExact = storeId === undefined && (isTimed || (isWhole && !isNamedTwice));
+    const isExact =
+      !filter.isOnChain && storeId === undefined && (isTimed || (isWhole && !isNamedTwice));
     const candidates: Candidates<Candidate> = {
       read: (last, size) => read(last ?? begin, size),
       matches: isExact ? undefined : (row) => matches(row, filter),
@@ -153,9 +157,10 @@ function createCandidateSearch(orm: Orm): (filter: PaymentFilter) => FoundIds {
 
 function matches(
   row: Candidate,
-  { scripthash, storeId, states, since = 0, until = listBegin.at }: PaymentFilter,
+  { isOnChain, scripthash, storeId, states, since = 0, until = listBegin.at }: PaymentFilter,
 ): boolean {
   return (
+    (!isOnChain || row.preimage === null) &&
     (scripthash === undefined || row.scripthash === scripthash) &&
     (storeId === undefined || row.storeId === storeId) &&
     (states === undefined || states.includes(row.state)) &&
@@ -211,7 +216,7 @@ function prepareCandidates(orm: Orm) {
   const columns = {
     id: payments.id,
     at: payments.firstSeenAt,
-    ...columnsOf(payments, 'state', 'txid'),
+    ...columnsOf(payments, 'state', 'txid', 'preimage'),
     ...columnsOf(addresses, 'scripthash', 'storeId'),
   };
   const limit = sql.placeholder('limit');

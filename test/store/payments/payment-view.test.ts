@@ -198,3 +198,12 @@ test('a page costs as much among many payments that do not match as among few', 
   };
   expect(await rowsOf(60)).toBe(await rowsOf(20));
 });
+
+test('a paid Lightning invoice is no payment of the chain', async () => {
+  const { paymentView: paymentDesk, database } = await paidAt(10, 20, 30);
+  database.orm.update(payments).set({ preimage: 'ff' }).where(eq(payments.id, 3)).run();
+  const ids = (isOnChain?: true) =>
+    paymentDesk.list({ ...(isOnChain && { isOnChain }), limit: 1 }).map(({ id }) => id);
+  expect(ids()).toEqual([3]);
+  expect(ids(true)).toEqual([2]);
+});

@@ -1,0 +1,219 @@
+// Orders of a store with a Lightning node, through the whole app. Invoices are made, paid, replaced
+// and ended. The node goes away and comes back.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { closeApps, loseByRestore, type TestAppOptions } from '../support/app.ts';
+import { cleanUp } from '../support/files.ts';
+import { PlayedNode } from '../support/played-node.ts';
+import { openPriced } from '../support/priced.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+afterEach(closeApps);
+
+const minute = 60_000;
+const eur = { amount: '12.50', currency: 'EUR' };
+
+async function openLightning(options: TestAppOptions = {}) {
+  const world = createTestWorld();
+  const node = new PlayedNode(() => world.now());
+  const app = await openPriced({ ...options, world, openLightning: () => node });
+  const set = (known: boolean, publicKey = '02aa') =>
+    app.withStore(({ lightningInvoices, database }) =>
+      database.write((tx) =>
+        lightningInvoices.setNode(
+          tx,
+          world.now(),
+          1,
+          known
+            ? {
+                ...{ kind: 'lnd', url: 'https://node.example:8080', credential: 's3cr3tmac' },
+                ...{ publicKey, certificate: null },
+              }
+            : undefined,
+          '0',
+        ),
+      ),
+    );
+  /** Lets paygate see what a command changed. */
+  const notice = () => world.advance(1_000);
+  await set(true);
+  await notice();
+  await world.until(() => node.asked.length > 0, 'the node to be asked');
+  const read = async (id: string) => (await app.get(`/orders/${id}`)).body;
+  const until = async (id: string, holds: (order: Awaited<ReturnType<typeof read>>) => boolean) => {
+    for (let turns = 0; turns < 200; turns += 1) {
+      const order = await read(id);
+      if (holds(order)) return order;
+      await world.turn();
+    }
+    throw new Error(`the order stays ${JSON.stringify(await read(id))}`);
+  };
+  const findings = () => app.running.health().warnings;
+  return { app, world, node, set, notice, read, until, findings };
+}
+
+describe('an order of a store with a node', () => {
+  it('has an invoice until its quote ends', async () => {
+    const { app, world, node } = await openLightning();
+    const order = await app.order({ ...eur, reference: '1007' });
+    expect(order.lightning).toEqual({
+      ...{ invoice: 'lnbcrt1', amount_sat: 25_000 },
+      expires_at: world.now() / 1000 + 900,
+    });
+    expect(node.invoices).toMatchObject([
+      { valueSat: 25_000, seconds: 900, text: 'Shop: 1007', externalId: order.id },
+    ]);
+    const { body } = await app.get(`/orders?limit=1`);
+    expect(body.data[0].lightning).toEqual(order.lightning);
+  });
+
+  it('is paid as soon as the node says so', async () => {
+    const { app, node, until } = await openLightning();
+    const { id, address } = await app.order(eur);
+    node.pay(1);
+    const order = await until(id, ({ status }) => status === 'paid');
+    expect(order).toMatchObject({ lightning: null, received_sat: 25_000, missing_sat: 0 });
+    expect(order.payments).toMatchObject([{ kind: 'lightning', value_sat: 25_000 }]);
+    // It is no payment of the address for programs that know addresses only.
+    expect((await app.ask(`/api/merchant/tx?addr=${address}`)).status).toBe(404);
+    expect((await app.ask('/api/v2/payments?limit=1')).body).toEqual({ data: [] });
+    await app.settle();
+    expect(app.callbacks()).toEqual([]);
+  });
+
+  it('gets another invoice when a payment changes what is missing, and none once it is paid', async () => {
+    const { app, node, until } = await openLightning();
+    const { id, address } = await app.order(eur);
+    app.pay(address, 10_000);
+    await app.settle();
+    const rest = await until(id, ({ lightning }) => lightning?.amount_sat === 15_000);
+    expect(rest.lightning.invoice).toBe('lnbcrt2');
+    expect(node.invoices.map(({ isCanceled }) => isCanceled)).toEqual([true, false]);
+    app.pay(address, 15_000);
+    await app.settle();
+    await until(id, () => node.invoices[1]?.isCanceled === true);
+    // A customer paid the first one all the same: it is an excess.
+    node.pay(1);
+    const over = await until(id, ({ received_sat }) => received_sat === 50_000);
+    expect(over).toMatchObject({ excess_sat: 25_000, lightning: null });
+  });
+
+  it('has another invoice with each quote', async () => {
+    const { app, node, world } = await openLightning();
+    const { id } = await app.order(eur);
+    await world.advance(16 * minute);
+    expect((await app.get(`/orders/${id}`)).body.lightning).toBeNull();
+    const { body } = await app.post(`/orders/${id}/quote`);
+    expect(body.lightning).toMatchObject({ invoice: 'lnbcrt2', amount_sat: 25_000 });
+    expect(node.invoices).toHaveLength(2);
+  });
+
+  it('loses its invoice when it is canceled', async () => {
+    const { app, node } = await openLightning();
+    const { id } = await app.order(eur);
+    const { body } = await app.post(`/orders/${id}/cancel`);
+    expect(body.lightning).toBeNull();
+    expect(node.invoices[0]?.isCanceled).toBe(true);
+  });
+
+  it('has no invoice that ends long after its quote', async () => {
+    const { app, node, world } = await openLightning();
+    node.aheadMs = 2 * minute;
+    const order = await app.order(eur);
+    expect(order.lightning.expires_at).toBe(world.now() / 1000 + 900);
+    node.aheadMs += 1;
+    expect((await app.order(eur)).lightning).toBeNull();
+    node.aheadMs = -15 * minute;
+    expect((await app.order(eur)).lightning).toBeNull();
+  });
+});
+
+describe('a node that is away', () => {
+  it('holds up no order for more than two seconds, and its invoice is shown later', async () => {
+    const { app, node, world, until } = await openLightning();
+    node.set('slow');
+    const made = app.order(eur);
+    let isMade = false;
+    void made.then(() => {
+      isMade = true;
+    });
+    await world.advance(1_900);
+    expect(isMade).toBe(false);
+    await world.advance(100);
+    const { id, lightning } = await made;
+    expect(lightning).toBeNull();
+    node.set('up');
+    const order = await until(id, (each) => each.lightning !== null);
+    expect(order.lightning.invoice).toBe('lnbcrt1');
+  });
+
+  it('is a finding after a minute, and costs no order any time', async () => {
+    const { app, node, world, findings, until } = await openLightning();
+    const { id } = await app.order(eur);
+    node.pay(1, { settledAt: world.now() });
+    await until(id, ({ status }) => status === 'paid');
+    const second = await app.order(eur);
+    node.set('down');
+    await world.until(() => world.logs.some(({ message }) => message.includes('node is down')));
+    expect(findings()).toEqual([]);
+    node.pay(2);
+    expect((await app.order(eur)).lightning).toBeNull();
+    await world.advance(minute);
+    expect(findings()).toEqual([
+      expect.stringMatching(/^store 1 "Shop": its Lightning node .* is down: it refuses conn/),
+    ]);
+    node.set('up');
+    await world.advance(minute);
+    await until(second.id, ({ status }) => status === 'paid');
+    expect(findings()).toEqual([]);
+    expect((await app.order(eur)).lightning).not.toBeNull();
+  });
+
+  it('tells paygate what was paid while paygate was away, from where it was', async () => {
+    const { app, node, until } = await openLightning();
+    const [first, second] = [await app.order(eur), await app.order(eur)];
+    node.pay(1);
+    await until(first.id, ({ status }) => status === 'paid');
+    await app.stop();
+    node.pay(2);
+    await app.start();
+    await until(second.id, ({ status }) => status === 'paid');
+    expect(node.asked).toEqual(['0', '1']);
+  });
+
+  it('tells a restored copy what that does not know, once', async () => {
+    const { app, node, until } = await openLightning();
+    const { id } = await app.order(eur);
+    await loseByRestore(app, async () => {
+      node.pay(1);
+      await until(id, ({ status }) => status === 'paid');
+    });
+    await app.start();
+    const order = await until(id, ({ status }) => status === 'paid');
+    expect(order.received_sat).toBe(25_000);
+    expect(node.asked.at(-1)).toBe('0');
+  });
+});
+
+it('a report that cannot be right is a finding, and no payment', async () => {
+  const { app, node, read, findings, world } = await openLightning();
+  const { id } = await app.order(eur);
+  node.pay(1, { valueSat: 24_999 });
+  await world.until(() => findings().length > 0, 'the finding');
+  expect(findings()).toEqual([expect.stringMatching(/as paid, but its amount is 24999 sat/)]);
+  expect((await read(id)).status).toBe('open');
+});
+
+it('a store whose node is taken away has no invoices, and asks nothing', async () => {
+  const { app, set, notice, read, node } = await openLightning();
+  const { id } = await app.order(eur);
+  await set(false);
+  await notice();
+  expect((await read(id)).lightning).toBeNull();
+  expect((await app.order(eur)).lightning).toBeNull();
+  expect(node.invoices).toHaveLength(1);
+  await set(true, '02bb');
+  await notice();
+  expect((await app.order(eur)).lightning).not.toBeNull();
+});
