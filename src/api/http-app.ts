@@ -22,6 +22,7 @@ import type { ApiOptions } from './api-parts.ts';
 import type { AuthParts } from './authentication.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
 import { createPaymentSockets, type PaymentSocketOptions } from './payment-socket.ts';
+import { callbackTutorialOf } from './reference/callback-tutorial.tsx';
 import { openapiOf } from './reference/openapi.ts';
 import type { OpenapiDocument } from './reference/openapi-shape.ts';
 import { quickstartOf } from './reference/quickstart.tsx';
@@ -119,6 +120,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const docsPages = {
     '/docs': createReference(description),
     '/docs/quickstart': quickstartOf,
+    '/docs/new-address': callbackTutorialOf,
     '/docs/greenfield': createReference(greenfield.description, greenfield.notes),
   };
   for (const [path, render] of Object.entries(docsPages)) {

@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   });
   afterEach(closeApps);
 
-  describe.each(['/docs', '/docs/quickstart'])('%s', (path) => {
+  describe.each(['/docs', '/docs/quickstart', '/docs/new-address'])('%s', (path) => {
     test('fits every width, light and dark', async () => {
       const app = await openApp();
       await untilReady(app);

@@ -1,23 +1,17 @@
-// The quickstart page, which guides a programmer from an API key to a shop that takes payments.
-// Its receivers come from docs/callbacks.md, where tests run them.
+// The quickstart page, which guides a programmer from an API key to a shop that takes payments, by
+// orders and webhooks. Its receivers come from docs/receivers.md, where tests run them.
 
 import { html } from 'hono/html';
-import callbacksPage from '../../../docs/callbacks.md?raw';
-import { docsPage, Prose } from '../../web/docs-page.tsx';
+import receiversPage from '../../../docs/receivers.md?raw';
+import { docsPage } from '../../web/docs-page.tsx';
 import type { Markup } from '../../web/html-page.ts';
+import { newOrderExample } from '../orders/order-schemas.ts';
 
-interface Receiver {
-  readonly name: string;
-  /** How the receiver reads a request; code in backticks. */
-  readonly note: string;
-  readonly code: string;
-}
+/** `## Node`, a text of what it needs, then the whole program. */
+const programForm = /\n## (Node|Python|PHP)\n.*?\n```\w+\n(.*?)\n```\n/gs;
 
-/** `PHP (what is what):`, then its code. */
-const receiverForm = /\n(PHP|Node|Python) \(([^\n]+)\):\n\n```\w+\n(.*?)\n```\n/gs;
-
-export const receivers: readonly Receiver[] = [...callbacksPage.matchAll(receiverForm)].map(
-  ([, name = '', note = '', code = '']) => ({ name, note, code }),
+export const orderReceivers = [...receiversPage.matchAll(programForm)].map(
+  ([, name = '', code = '']) => ({ name, code }),
 );
 
 const block = (code: string): Markup => html`<pre><code>${code}</code></pre>`;
@@ -26,65 +20,67 @@ const block = (code: string): Markup => html`<pre><code>${code}</code></pre>`;
 export const quickstartOf = (base: string): Markup =>
   docsPage({ title: 'Take payments with paygate', body: bodyOf(base) });
 
-const bodyOf = (base: string): Markup => html`<h1>Take payments in your language</h1>
-  <p>A click on an example selects all of it. Every operation: <a href="/docs">the API</a>.</p>
-  <h2>1. Ask for an address</h2>
-  <p>
-    Ask for one address for each order, with the API key of the dashboard, from your server and never from a
-    browser. It is on the disk before you get the answer. <code>Idempotency-Key</code> gives the same address again when you repeat a
-    failed request.
-  </p>
-  ${block(`curl -H "Authorization: Bearer $KEY" -H "Idempotency-Key: order-1001" ${base}/api/new_address`)}
-  <p>
-    With several stores say which one you mean, by the whole Callback URL or a part that no other has, such as its
-    secret: <code>/api/new_address?match_callback=tulip</code>. Without it the key of all stores is answered 400 (1032),
-    from the moment on that there is a second store. A key of one store (on its page in the dashboard, or
-    <code>paygate key add</code>) needs none.
-  </p>
-  <p>
-    Keep <code>address</code> and the price in satoshis with the order, and show both to your customer, also as
-    a QR code: <code>bitcoin:ADDRESS?amount=0.00025</code>. What a bitcoin costs:
-  </p>
-  ${block(`curl "${base}/api/price?currency=EUR"`)}
-  <h2>2. Receive callbacks</h2>
-  <p>paygate requests the Callback URL of your store each time the payment changes, until you answer 200:</p>
-  ${block('GET /paid?secret=tulip&status=2&addr=bc1q…&value=25000&txid=f418…')}
-  ${meanings}
-  <p>
-    <code>secret</code>, which begins with <code>whsec_</code>, is that of your store: in the dashboard under
-    Stores, <b>Show the secret</b>, or by <code>paygate store show</code>. It is not the one in the Callback URL.
-    Answer 401 where a request is not genuine: anybody may send one.
-    <code>orders</code> stands for your database: by address the price, and the payments that came.
-  </p>
-  ${receivers.map(
-    ({ name, note, code }) => html`<h3>${name}</h3>
-      <p>${<Prose text={note} />}</p>
-      ${block(code)}`,
-  )}
-  ${checks(base)}`;
+const orderBody = JSON.stringify(newOrderExample);
 
-const meanings = html`<table>
-  <tr><th scope="col">status</th><th scope="col">the payment</th><th scope="col">your shop</th></tr>
-  <tr><td>0</td><td>was seen, and is in no block yet</td><td>says “payment seen”, sends nothing</td></tr>
-  <tr><td>1</td><td>is in a block, with fewer confirmations than your store requires</td><td>waits</td></tr>
-  <tr><td>2</td><td>has the confirmations that your store requires</td><td>counts it; ships when it is enough</td></tr>
-  <tr><td>-1</td><td>is gone after status 1 or 2 (only if your store asks for it)</td><td>takes it back</td></tr>
+const bodyOf = (base: string): Markup => html`<h1>Take payments in your language</h1>
+  <p>
+    An order is a price, one address and the payments to it. paygate computes its status. A click on an
+    example selects all of it. Every operation: <a href="/docs">the API</a>. A shop that sums up payments
+    itself: <a href="/docs/new-address">addresses and callbacks</a>.
+  </p>
+  <h2>1. Make an order</h2>
+  <p>
+    Make it with the API key of the dashboard, from your server and never from a browser.
+    <code>Idempotency-Key</code> gives the same order again when you repeat a failed request.
+  </p>
+  ${block(`curl -H "Authorization: Bearer $KEY" -H "Idempotency-Key: order-1007" -d '${orderBody}' ${base}/api/v3/orders`)}
+  <p>
+    Keep <code>id</code> with your own order, and send the customer to <code>page_url</code>. The page has
+    the amount, the code and the state of the payment, in the customer's language. It leads back to
+    <code>return_url</code>. With several stores, name one by <code>store_id</code>, or use a key of one
+    store (on its page in the dashboard, or <code>paygate key add</code>).
+  </p>
+  <h2>2. Receive events</h2>
+  <p>paygate posts each change of the order to the webhook URL of your store, until you answer 2xx:</p>
+  ${block(`paygate store set 1 --webhook-url https://shop.example/hook
+paygate events test --store 1`)}
+  ${statuses}
+  <p>
+    <code>WEBHOOK_SECRET</code>, which begins with <code>whsec_</code>, is that of your store: in the dashboard
+    under Stores, <b>Show the secret</b>, or by <code>paygate store show 1</code>. Each program below checks the
+    signature, keeps the newest <code>version</code> of an order, and notes what to do with the goods. The
+    same event may come twice: <code>webhook-id</code> is the same then.
+  </p>
+  ${orderReceivers.map(({ name, code }) => html`<h3>${name}</h3>${block(code)}`)}
+  <h2>3. After an outage</h2>
+  <p>
+    Events wait for your shop for days. To catch up by yourself, list them behind the last one that you know,
+    or ask for one order:
+  </p>
+  ${block(`curl -H "Authorization: Bearer $KEY" "${base}/api/v3/events?limit=100"
+curl -H "Authorization: Bearer $KEY" ${base}/api/v3/orders/ID`)}
+  ${checks}`;
+
+const statuses = html`<table>
+  <tr><th scope="col">status</th><th scope="col">the order</th><th scope="col">your shop</th></tr>
+  <tr><td>open</td><td>not enough was seen</td><td>waits</td></tr>
+  <tr><td>processing</td><td>enough was seen, and is not final</td><td>says “payment seen”, sends nothing</td></tr>
+  <tr><td>paid</td><td>enough is final</td><td>ships; looks first if <code>late</code> is true</td></tr>
+  <tr><td>expired</td><td>its time is over, and too little came</td><td>releases the goods</td></tr>
+  <tr><td>canceled</td><td>you canceled it</td><td>releases the goods</td></tr>
 </table>
 <p>
-  Each payment has a status of its own, by <code>txid</code>: a customer may pay in two parts. A reorganisation
-  of the chain can lead back to 0. The same callback may come twice: <code>webhook-id</code> is the same then.
+  A reorganisation of the chain can take <code>paid</code> back: the event is <code>order.reversed</code>.
 </p>`;
 
-const checks = (base: string): Markup => html`<h2>3. Before you ship</h2>
+const checks = html`<h2>4. Before you ship</h2>
   <ul>
-    <li>The signature fits, or the secret in your Callback URL does.</li>
-    <li><code>addr</code> is the address of this order, and the one you kept, not one that the browser sent.</li>
-    <li>The <code>value</code> of all payments of status 2 together is the price or more.</li>
-    <li>The status is 2. Neither 0 nor 1 is a payment yet.</li>
-    <li>You answer 200 only after you stored it.</li>
+    <li>The signature fits, and the timestamp is of the last five minutes.</li>
+    <li>The order is one that you made, at the price that you kept.</li>
+    <li>Its status is <code>paid</code>, by an event or by the API, never by what a browser sent.</li>
+    <li>You answer 2xx only after you stored it.</li>
   </ul>
   <p>
-    <b>Send test callback</b> in the dashboard tries your receiver. When a callback seems to be missing, ask
-    (404: nobody has paid yet):
-  </p>
-  ${block(`curl -H "Authorization: Bearer $KEY" "${base}/api/merchant/tx?addr=ADDRESS"`)}`;
+    Try it without money: <code>paygate sandbox</code> has its own chain, where you are the customer and the
+    miner.
+  </p>`;

@@ -20,8 +20,9 @@ export const Introduction = ({ version, base }: IntroductionProps) => (
     </p>
     <p>
       The same for programs: <a href="/api/openapi.json">openapi.json</a>. From a key to a shop that
-      takes payments: <a href="/docs/quickstart">quickstart</a>. Plugins for BTCPay Server use the{' '}
-      <a href="/docs/greenfield">Greenfield API</a>.
+      takes payments: <a href="/docs/quickstart">quickstart</a>. A shop that sums up payments
+      itself: <a href="/docs/new-address">addresses and callbacks</a>. Plugins for BTCPay Server use
+      the <a href="/docs/greenfield">Greenfield API</a>.
     </p>
     <p>
       Unknown parameters and fields are ignored: <code>new_address?amount=5</code> is answered with

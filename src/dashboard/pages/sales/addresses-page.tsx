@@ -47,8 +47,8 @@ function addressesMarkup(request: PageRequest) {
         noun="addresses"
         next={
           <>
-            Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>
-            .
+            Your shop requests one for each order:{' '}
+            <a href="/docs/new-address">addresses and callbacks</a>.
           </>
         }
         show={(rows) => <AddressTable rows={rows} />}
