@@ -23,6 +23,7 @@ import type { AuthParts } from './authentication.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
 import { createPaymentSockets, type PaymentSocketOptions } from './payment-socket.ts';
 import { callbackTutorialOf } from './reference/callback-tutorial.tsx';
+import { llmsTextOf } from './reference/llms-text.ts';
 import { openapiOf } from './reference/openapi.ts';
 import type { OpenapiDocument } from './reference/openapi-shape.ts';
 import { quickstartOf } from './reference/quickstart.tsx';
@@ -117,6 +118,25 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);
   app.route('/', options.pages);
+  serveDocs(app, options, { description, greenfield });
+  app.notFound((context) => {
+    const advice = pathAdvice(operations, context.req.path);
+    return errorResponse(context, 404, `There is nothing at this path${advice}`);
+  });
+  app.onError((error, context) => {
+    if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
+    return respondTo(context, error);
+  });
+  return app.fetch;
+}
+
+interface Documents {
+  readonly description: () => OpenapiDocument;
+  readonly greenfield: ReturnType<GreenfieldRoutes>;
+}
+
+/** The pages for programmers, and `/llms.txt`. */
+function serveDocs(app: Hono, options: HttpAppOptions, { description, greenfield }: Documents) {
   const docsPages = {
     '/docs': createReference(description),
     '/docs/quickstart': quickstartOf,
@@ -130,15 +150,12 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
       return sendDocsPage(context, await page(baseOf(options, context)));
     });
   }
-  app.notFound((context) => {
-    const advice = pathAdvice(operations, context.req.path);
-    return errorResponse(context, 404, `There is nothing at this path${advice}`);
+  app.get('/llms.txt', (context) => {
+    options.limitVisit(context, 'page');
+    context.header('Cache-Control', 'no-store');
+    const documents = [description(), greenfield.description()];
+    return context.text(llmsTextOf(baseOf(options, context), documents));
   });
-  app.onError((error, context) => {
-    if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
-    return respondTo(context, error);
-  });
-  return app.fetch;
 }
 
 /** Stands for a requested host that a shell would read as more than a name. */
