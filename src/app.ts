@@ -27,6 +27,7 @@ import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
 import { openNode } from './lightning/open-node.ts';
 import { type OrderPlace, StoreNodes, type StoreNodesParts } from './lightning/store-nodes.ts';
+import { EveningMail } from './notify/evening-mail.ts';
 import { createNotifier, type Notifier } from './notify/notifier.ts';
 import { PriceWatch } from './price/price-watch.ts';
 import { type Prices, pricesFor } from './price/prices.ts';
@@ -201,7 +202,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, records, prices } = opened;
   const { database, events, orderView } = records;
   const path = buildPaymentPath(opened);
-  const { watcher, dispatchers, notifier, receiptPricer, priceWatch, lightning } = path;
+  const { watcher, dispatchers, notifier, evening, receiptPricer, priceWatch, lightning } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, requestedBackups, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
@@ -224,8 +225,8 @@ function buildApp(opened: OpenedApp): BuiltApp {
       await watcher.stop();
     };
     // At the same time: a client and a shop that hang must not delay the stop one after the other.
-    const others = [dispatchers, notifier, snapshots, requestedBackups].map((each) => each.stop());
-    await Promise.all([quiet(), ...others, receiptPricer?.stop(), lightning.stop()]);
+    const others = [dispatchers, evening, notifier, snapshots, requestedBackups, lightning];
+    await Promise.all([quiet(), ...others.map((each) => each.stop()), receiptPricer?.stop()]);
     await maintenance.last();
     await opened.close();
   }
@@ -237,6 +238,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     watcher.start();
     await dispatchers.start();
     notifier.start();
+    evening.start();
     receiptPricer?.start();
     priceWatch.start();
     lightning.start();
@@ -250,6 +252,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
       async idle() {
         await watcher.idle();
         await dispatchers.idle();
+        await evening.idle();
         await notifier.idle();
       },
       firstLink: async (origin) =>
@@ -268,6 +271,7 @@ interface PaymentPath {
   readonly dispatchers: Dispatchers;
   readonly sender: Sender;
   readonly notifier: Notifier;
+  readonly evening: EveningMail;
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
   readonly priceWatch: PriceWatch;
@@ -299,6 +303,7 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   const { proxy } = config;
   const publicUrl = publicUrlOf(config);
   const notifier = createNotifier({ world, records, sender, proxy, publicUrl, clock });
+  const evening = new EveningMail({ world, records });
   const backlog = createBacklog(world, () => {
     events.emit('callbacksDue');
     events.emit('webhooksDue');
@@ -328,7 +333,8 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     openNode(world, node, { network: network.name, proxy });
   const open = options.openLightning ?? openKnown;
   const lightning = new StoreNodes({ world, records, open });
-  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, lightning, clock };
+  const parts = { watcher, dispatchers, sender, notifier, evening };
+  return { ...parts, receiptPricer, priceWatch, lightning, clock };
 }
 
 /** What is wrong, and whether paygate can serve. */

@@ -29,6 +29,7 @@ import {
 } from './pages/list-exports.ts';
 import { addressPage } from './pages/sales/address-page.tsx';
 import { addressesPage } from './pages/sales/addresses-page.tsx';
+import { decidePage } from './pages/sales/decide-page.tsx';
 import { linkPage } from './pages/sales/link-page.tsx';
 import { printedLinkPage } from './pages/sales/link-poster.tsx';
 import { linksPage, newLinkPage } from './pages/sales/links-page.tsx';
@@ -89,6 +90,7 @@ export const pages: readonly Page[] = [
   orderPage,
   acceptOrderPage,
   cancelOrderPage,
+  decidePage,
   refundPage,
   paymentsPage,
   paymentsExportPage,

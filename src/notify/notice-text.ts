@@ -1,7 +1,7 @@
 // A notice as a mail, and as JSON for a webhook. A mail has the same content as text and as HTML.
 // It loads nothing from the network and has no tracking.
 
-import type { Notice } from '../domain/delivery/notice.ts';
+import type { Decision, Notice } from '../domain/delivery/notice.ts';
 import { formatMinute } from '../domain/text/time-zone.ts';
 import type { Mail } from './mail-connection.ts';
 
@@ -22,16 +22,23 @@ export interface MailFrame {
   readonly publicUrl: string | undefined;
   /** The zone of the times. */
   readonly zone: string;
+  /** A token that accepts the order of a decision; undefined if none can be made. */
+  readonly tokenOf: (decision: Decision) => string | undefined;
 }
 
 export function mailOf(
   { notice, publicId, createdAt }: NoticeToSend,
   addresses: { readonly from: string; readonly to: string },
-  { publicUrl, zone }: MailFrame,
+  { publicUrl, zone, tokenOf }: MailFrame,
 ): Mail {
   const { title } = notice;
   const lines = [...notice.lines, `Time: ${formatMinute(createdAt, zone)}`];
   const link = linkOf(notice, publicUrl);
+  const decisions = (notice.decisions ?? []).map((decision): LinkedRow => {
+    const token = tokenOf(decision);
+    const path = token === undefined ? decision.path : `${decisionPath}?token=${token}`;
+    return { text: decision.text, link: linkOf({ path }, publicUrl) };
+  });
   const domain = addresses.from.split('@')[1] ?? 'paygate';
   return {
     // Lets a mail server drop a mail that is sent twice.
@@ -39,20 +46,40 @@ export function mailOf(
     date: new Date(createdAt),
     to: addresses.to,
     subject: title,
-    text: [...lines, ...(link === undefined ? [] : ['', link]), '', '-- ', footer, ''].join('\n'),
-    html: htmlOf(title, lines, link),
+    text: [
+      ...lines,
+      ...decisions.flatMap(({ text, link: own }) => [
+        '',
+        text,
+        ...(own === undefined ? [] : [own]),
+      ]),
+      ...(link === undefined ? [] : ['', link]),
+      ...['', '-- ', footer, ''],
+    ].join('\n'),
+    html: htmlOf(title, [...lines.map((text) => ({ text })), ...decisions, { text: '', link }]),
   };
 }
 
-const htmlOf = (title: string, lines: readonly string[], link: string | undefined): string =>
+/** A row of a mail, with its link below it. */
+interface LinkedRow {
+  readonly text: string;
+  readonly link?: string | undefined;
+}
+
+/** The page of a decision, below the public URL. */
+export const decisionPath = '/dashboard/decide';
+
+const htmlOf = (title: string, rows: readonly LinkedRow[]): string =>
   [
     '<!doctype html>',
     '<html lang="en">',
     `<head><meta charset="utf-8"><title>${escaped(title)}</title></head>`,
     '<body style="font-family: sans-serif; line-height: 1.5">',
     `<p><strong>${escaped(title)}</strong></p>`,
-    ...lines.map((line) => `<p>${escaped(line)}</p>`),
-    ...(link === undefined ? [] : [`<p><a href="${escaped(link)}">${escaped(link)}</a></p>`]),
+    ...rows.flatMap(({ text, link }) => [
+      ...(text === '' ? [] : [`<p>${escaped(text)}</p>`]),
+      ...(link === undefined ? [] : [`<p><a href="${escaped(link)}">${escaped(link)}</a></p>`]),
+    ]),
     `<p><small>${footer}</small></p>`,
     '</body>',
     '</html>',
@@ -70,8 +97,10 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (found) => entities[found] ?? '');
 
-const linkOf = ({ path }: Notice, publicUrl: string | undefined): string | undefined =>
-  publicUrl === undefined ? undefined : publicUrl + path;
+const linkOf = (
+  { path }: Pick<Notice, 'path'>,
+  publicUrl: string | undefined,
+): string | undefined => (publicUrl === undefined ? undefined : publicUrl + path);
 
 /**
  * The body of the request to a webhook. Chat servers show `text`; ntfy takes `title` and `text` by

@@ -2,7 +2,7 @@
 // nothing about retries (notifier.ts).
 
 import type { Sender } from '../delivery/sender.ts';
-import { type Notice, testNotice } from '../domain/delivery/notice.ts';
+import { type Decision, type Notice, testNotice } from '../domain/delivery/notice.ts';
 import type { MailServer, NotifyTarget } from '../domain/delivery/notification-settings.ts';
 import { idBytes, idOf } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
@@ -10,12 +10,13 @@ import type { NotificationRow } from '../store/delivery/notification-queue.ts';
 import type { TargetOwner } from '../store/file/file-state.ts';
 import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
+import { decisionToken } from './decision-link.ts';
 import { type MailFault, type MailParts, sendMail } from './mail-connection.ts';
 import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';
 
 export interface NotificationSenderParts extends MailParts {
   readonly world: Pick<World, 'connect' | 'after' | 'now' | 'randomBytes'>;
-  readonly records: Pick<Records, 'state'>;
+  readonly records: Pick<Records, 'state' | 'admin'>;
   readonly sender: Pick<Sender, 'post'>;
   /** Begins links; undefined if it is unknown. */
   readonly publicUrl: string | undefined;
@@ -118,7 +119,10 @@ async function toMail(
   signal: AbortSignal,
 ): Promise<Sent> {
   const { publicUrl, records } = parts;
-  const frame = { publicUrl, zone: records.state.zone() };
+  const { state } = records;
+  const tokenOf = ({ accept }: Decision) =>
+    accept && decisionToken(records, accept, message.createdAt);
+  const frame = { publicUrl, zone: state.zone(), tokenOf };
   const mail = mailOf(message, { from: server.from, to }, frame);
   const fault = await sendMail(parts, server, mail, signal);
   return fault === undefined ? { kind: 'sent' } : { kind: 'failed', ...fault };

@@ -15,7 +15,7 @@ const page = '/dashboard/settings/time-zone';
 
 /** Saves a zone as the merchant does. */
 async function choose(visitor: Visitor, zone: string): Promise<void> {
-  expect((await visitor.submit(page, 'save', { zone })).to).toBe(`${page}?done=saved`);
+  expect((await visitor.submit(page, 'save-zone', { zone })).to).toBe(`${page}?done=saved`);
 }
 
 const storedZone = (app: TestApp) => app.withStore(async ({ state }) => state.timeZone.read());
@@ -74,7 +74,7 @@ describe('the setting', () => {
       const app = await openApp();
       const visitor = await signedIn(app);
       await choose(visitor, 'Asia/Tokyo');
-      const refused = await visitor.submit(page, 'save', { zone });
+      const refused = await visitor.submit(page, 'save-zone', { zone });
       expect(refused.status).toBe(400);
       expect(refused.text).toContain('such as Europe/Berlin or UTC');
       expect(refused.text).not.toContain('<script>alert');

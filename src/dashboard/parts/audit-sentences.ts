@@ -67,7 +67,8 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'notify.mail-off': 'The mail server was removed',
   'notify.recipients': 'The recipients of notifications were changed',
   'notify.reveal-secret': 'The secret that signs notifications was shown',
-  'order.accept': ({ order }) => `The order ${text(order)} was accepted as paid`,
+  'order.accept': ({ order, by }) =>
+    `The order ${text(order)} was accepted as paid${by === 'mail' ? ' through the link of a mail' : ''}`,
   'order.cancel': ({ order }) => `The order ${text(order)} was canceled`,
   'order.change': ({ order, what }) =>
     what === 'metadata'

@@ -17,12 +17,15 @@ export const noticeLabels = {
   'order.reversed': 'Payment reversed',
   'delivery.failed': 'Delivery to the shop failed',
   findings: 'Alarms, when they begin and end',
+  day: 'Evening mail: sales of the day, what to pay back, what is short',
 } as const;
 
 export type NoticeKind = keyof typeof noticeLabels;
 export type NoticeType = NoticeKind | 'test';
 
 export const noticeKinds = Object.keys(noticeLabels) as readonly NoticeKind[];
+/** The kinds of a target that chose none: a mail each evening is for those who ask for it. */
+export const usualKinds = noticeKinds.filter((kind) => kind !== 'day');
 /** Alarms concern the whole of paygate, so a store receives none. */
 export const storeNoticeKinds = noticeKinds.filter((kind) => kind !== 'findings');
 
@@ -35,13 +38,25 @@ export interface Notice {
   readonly path: string;
   /** JSON values for machines. */
   readonly data: Readonly<Record<string, unknown>>;
+  /** What a mail offers to decide, below its lines. */
+  readonly decisions?: readonly Decision[];
+}
+
+/** One thing to decide. Its link is made when the mail is sent. */
+export interface Decision {
+  /** One row. */
+  readonly text: string;
+  /** The page where it is decided, below the public URL. */
+  readonly path: string;
+  /** Set if a link alone may decide it: the order that is accepted, as it stands. */
+  readonly accept?: { readonly order: string; readonly version: number };
 }
 
 const maxTitleLength = 150;
-const maxLineLength = 1_000;
+export const maxLineLength = 1_000;
 
 /** Texts of strangers become one row each, without control characters. */
-const notice = ({ title, lines, ...rest }: Notice): Notice => ({
+export const plainNotice = ({ title, lines, ...rest }: Notice): Notice => ({
   ...rest,
   title: plainText(title, maxTitleLength),
   lines: lines.map((line) => plainText(line, maxLineLength)),
@@ -56,6 +71,12 @@ export interface OrderChange {
   readonly linkTitle: string | null;
 }
 
+/** An order by its link and the shop's reference: its id says nothing to people. */
+export function nameOf({ reference }: Pick<OrderJson, 'reference'>, linkTitle: string | null) {
+  const own = reference === null ? [] : [`order ${reference}`];
+  return [...(linkTitle === null ? [] : [linkTitle]), ...own].join(', ') || 'an order';
+}
+
 interface OrderTexts {
   readonly type: NoticeKind;
   readonly word: string;
@@ -68,10 +89,9 @@ export function orderNotice(change: OrderChange): Notice | undefined {
   const texts = orderTexts(change);
   if (texts === undefined) return undefined;
   const { type, word, fact, advice } = texts;
-  const own = order.reference === null ? [] : [`order ${order.reference}`];
-  const name = [...(linkTitle === null ? [] : [linkTitle]), ...own].join(', ') || 'an order';
+  const name = nameOf(order, linkTitle);
   const { excess_sat: excess } = order;
-  return notice({
+  return plainNotice({
     type,
     title: `${word}: ${priceOf(order)}, ${name} (${storeName})`,
     lines: [
@@ -170,7 +190,7 @@ const reversed = (was: OrderStatus): OrderTexts => ({
   advice: 'Send nothing for this order until it is paid again.',
 });
 
-const priceOf = ({ amount, currency, amount_sat }: OrderJson): string =>
+export const priceOf = ({ amount, currency, amount_sat }: OrderJson): string =>
   amount === null || currency === null
     ? `${formatBitcoin(amount_sat)} BTC`
     : `${amount} ${currency}`;
@@ -184,7 +204,7 @@ export function summedNotice(notices: readonly [Notice, ...Notice[]]): Notice {
   if (notices.length === 1 || first.type === 'test') return first;
   const rest = notices.length - maxSummed;
   const sums = sumsOf(notices.map(({ data }) => data.order as OrderJson));
-  return notice({
+  return plainNotice({
     type: first.type,
     title: `${noticeLabels[first.type]}: ${notices.length} orders, ${sums}`,
     lines: [
@@ -224,7 +244,7 @@ export interface FailedDelivery {
 export function deliveryNotice(failed: FailedDelivery): Notice {
   const { storeId, storeName, noun, eventId, reason } = failed;
   const list = noun === 'callback' ? 'callbacks' : 'events';
-  return notice({
+  return plainNotice({
     type: 'delivery.failed',
     title: `Failed: a ${noun} to the shop (${storeName})`,
     lines: [
@@ -250,7 +270,7 @@ export function findingsNotice(
   began: readonly NoticedFinding[],
   ended: readonly NoticedFinding[],
 ): Notice {
-  return notice({
+  return plainNotice({
     type: 'findings',
     title: findingsTitle(began, ended),
     lines: [

@@ -10,7 +10,7 @@ import {
   type CallbackSender,
   literalAddress,
 } from './callback-url-policy.ts';
-import { type NoticeKind, noticeKinds } from './notice.ts';
+import { type NoticeKind, noticeKinds, usualKinds } from './notice.ts';
 import { isOnion, onionError } from './onion.ts';
 
 /** `tls`: from the first byte. `none`: only to this machine. */
@@ -41,7 +41,7 @@ export interface NotifyTarget extends CallbackFlags {
 
 export const noTarget: NotifyTarget = {
   recipients: [],
-  kinds: noticeKinds,
+  kinds: usualKinds,
   webhookUrl: null,
   webhookSecret: null,
   allowPrivateCallback: false,

@@ -1,7 +1,9 @@
 // What the accounts of a shop have of a payment or of a refund, and sums of both. Only booked
 // payments count: those that are confirmed. A refund counts when it is sent.
 
-import { minorWorthOf } from './currency.ts';
+import { formatCount, formatDecimal } from '../text/format.ts';
+import { minorText, minorWorthOf } from './currency.ts';
+import { exactBitcoin } from './money.ts';
 import { isFinalState, type PaymentState } from './payment.ts';
 
 export interface AccountOrder {
@@ -85,4 +87,21 @@ export function addUp(sums: AccountSums, payments: readonly ValuedPayment[]): Ac
     }
   }
   return { count, refundCount, valueSat, worths, unpricedCount };
+}
+
+/** The worths of sums, such as `318.40 EUR`; the bitcoins without any. */
+export const worthsText = ({ worths, valueSat }: AccountSums): string =>
+  [...worths]
+    .map(([currency, minor]) => `${formatDecimal(minorText(minor, currency))} ${currency}`)
+    .join(' · ') || `${exactBitcoin(valueSat)} BTC`;
+
+/** `14 payments confirmed, less 1 refund: 318.40 EUR · 0.00500000 BTC`; empty without any. */
+export function sumsText(sums: AccountSums): string {
+  const { count, refundCount, valueSat, worths, unpricedCount } = sums;
+  if (count + refundCount === 0) return '';
+  const refunds = refundCount === 0 ? '' : `, less ${formatCount(refundCount, 'refund')}`;
+  const bitcoins = worths.size === 0 ? '' : ` · ${exactBitcoin(valueSat)} BTC`;
+  const without =
+    worths.size === 0 || unpricedCount === 0 ? '' : `, ${unpricedCount} without value`;
+  return `${formatCount(count, 'payment')} confirmed${refunds}: ${worthsText(sums)}${bitcoins}${without}`;
 }

@@ -114,6 +114,10 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
       const codes = [...began, ...ended].map(({ code, subject }) => `${code} ${subject ?? ''}`);
       owe(now, null, findingsNotice(began, ended), ['findings', now, ...codes].join(' '));
     },
+    /** One a day for each recipient. @param day as of `dayOf` */
+    dayEnded(_tx: Tx, now: number, owner: TargetOwner, notice: Notice, day: number): void {
+      owe(now, owner, notice, `day ${owner ?? 'operator'} ${day}`);
+    },
     lanesDue: (now: number): NotificationLane[] => statements.lanes.all({ now }),
     /** What is due first; of mails about orders, all of its kind that are due. */
     next(lane: NotificationLane, now: number): NotificationRow[] {

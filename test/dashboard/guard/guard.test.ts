@@ -62,7 +62,7 @@ const harmless = new Set([
     'dismiss-restored',
   ],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
-  ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey', 'take'],
+  ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey', 'take', 'save-zone'],
 ]);
 
 const contentTypes = [

@@ -5,11 +5,8 @@ import type { Scripthash, Txid } from '../../../bitcoin/ids.ts';
 import { networks } from '../../../bitcoin/network.ts';
 import { paymentWords, type StateWord } from '../../../domain/order/state-words.ts';
 import { currenciesOf, lastDayOf } from '../../../domain/payment/account-formats.ts';
-import { type AccountSums, addUp, noSums } from '../../../domain/payment/account-row.ts';
-import { minorText } from '../../../domain/payment/currency.ts';
-import { exactBitcoin } from '../../../domain/payment/money.ts';
+import { type AccountSums, addUp, noSums, sumsText } from '../../../domain/payment/account-row.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/payment.ts';
-import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
 import { dayOf, formatDay, parseDay } from '../../../domain/text/time-zone.ts';
 import { PaygateError } from '../../../lib/errors.ts';
@@ -174,21 +171,8 @@ async function Sums({ request, rows, filter, isAll }: SumsProps) {
 }
 
 function SumText({ sums }: { readonly sums: AccountSums }) {
-  const { count, refundCount, valueSat, worths, unpricedCount } = sums;
-  if (count + refundCount === 0) return null;
-  const texts = [...worths].map(
-    ([currency, minor]) => `${formatDecimal(minorText(minor, currency))} ${currency}`,
-  );
-  const without =
-    worths.size === 0 || unpricedCount === 0 ? '' : `, ${unpricedCount} without value`;
-  return (
-    <span class="sums">
-      {formatCount(count, 'payment')} confirmed
-      {refundCount === 0 ? '' : `, less ${formatCount(refundCount, 'refund')}`}:{' '}
-      {[...texts, `${exactBitcoin(valueSat)} BTC`].join(' · ')}
-      {without}
-    </span>
-  );
+  const text = sumsText(sums);
+  return text === '' ? null : <span class="sums">{text}</span>;
 }
 
 function Exports({ request }: { readonly request: PageRequest }) {

@@ -17,7 +17,7 @@ export const zonePage: Page = {
         A day begins at midnight in this zone: for sums, the chart, lists with days, files for
         accounts, tills and mails. Times with “UTC” beside them stay in UTC.
       </p>
-      <Form request={request} action="save" button="Save">
+      <Form request={request} action="save-zone" button="Save">
         <Field
           request={request}
           name="zone"
@@ -34,7 +34,7 @@ export const zonePage: Page = {
       </Form>
     </Layout>
   ),
-  actions: { save },
+  actions: { 'save-zone': save },
 };
 
 async function save(request: PageRequest): Promise<ActionResult> {
