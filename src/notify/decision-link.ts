@@ -1,6 +1,6 @@
 // Links of mails that accept one order. A link has what it may do, until when, and a signature. The
-// order must stand as it stood then: each event of it, the acceptance too, ends the link. The key is
-// the hash of the operator's password, so a new password ends all links (docs/decisions/063).
+// order must stand as it stood then: each event of it, the acceptance too, ends the link. The key
+// is the hash of the owner's password, so a new password ends all links (docs/decisions/063).
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isId } from '../domain/order/order-id.ts';

@@ -1,6 +1,6 @@
-// Writes the evening mail, once a day, from an hour of the merchant's zone on. Each target has what
-// it asked for: the operator all stores, a store its own. The day before is summed again as a whole,
-// because sales go on after the mail.
+// Writes the evening mail, once a day, from an hour of the merchant's zone on. Each target has
+// what it asked for: the operator all stores, a store its own. The day before is summed again as a
+// whole, because sales go on after the mail.
 
 import { type ChangedOrder, dayNotice } from '../domain/delivery/day-notice.ts';
 import { orderJson } from '../domain/order/order-json.ts';

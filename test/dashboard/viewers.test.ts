@@ -37,6 +37,7 @@ const forStrangers = new Set([
   `${home}/assets/:name`,
   signInPath,
   `${home}/enter`,
+  `${home}/decide`,
 ]);
 
 /** What viewers may open, with the actions that they may run there. */
