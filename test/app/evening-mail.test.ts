@@ -1,4 +1,4 @@
-// The evening mail: when it comes and to whom, what it counts, and its links, which accept an order.
+// The evening mail: when it comes, to whom, what it counts, and its links, which accept one order.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NotifyTarget } from '../../src/domain/delivery/notification-settings.ts';
