@@ -459,7 +459,13 @@ function buildPages(
     askApi: (asked, env) => fetch(asked, env),
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({ ...common, ...issuing, world, takePayment });
+  const checkout = createCheckout({
+    ...common,
+    ...issuing,
+    world,
+    takePayment,
+    reader: watcher.reader,
+  });
   const fetch = createHttpApp({
     ...api,
     ...common,

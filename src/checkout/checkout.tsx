@@ -24,6 +24,7 @@ import {
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
+import { type ClaimOptions, createClaims } from './claim.tsx';
 import { CustomerPage, frameScript } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
 import { type Reading, readingOf } from './reading.ts';
@@ -34,7 +35,8 @@ import { createTillRoutes, type TillRouteOptions } from './till/till-routes.tsx'
 import type { Words } from './words/words.ts';
 
 export interface CheckoutOptions
-  extends Omit<TillRouteOptions, 'takeRequest' | 'takeSale' | 'requote'> {
+  extends Omit<TillRouteOptions, 'takeRequest' | 'takeSale' | 'requote'>,
+    Pick<ClaimOptions, 'reader'> {
   readonly world: LinkRouteOptions['world'] & Pick<World, 'monotonic' | 'after'>;
   readonly limitVisit: LimitVisit;
 }
@@ -55,6 +57,8 @@ interface RequestedPage {
 const pageRate: Rate = { perMinute: 60, burst: 60 };
 /** Orders that one client makes by links. */
 const linkOrderRate: Rate = { perMinute: 5, burst: 5 };
+/** Questions of one client about a transaction, to the servers. */
+const questionRate: Rate = { perMinute: 1, burst: 3 };
 /** Sales of one till. */
 const saleRate: Rate = { perMinute: 30, burst: 30 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
@@ -64,7 +68,12 @@ const maxStreamsOfClient = 20;
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { records, world, proxies } = options;
   const { orderView } = records;
-  const rates = { page: pageRate, linkOrder: linkOrderRate, sale: saleRate };
+  const rates = {
+    page: pageRate,
+    linkOrder: linkOrderRate,
+    sale: saleRate,
+    question: questionRate,
+  };
   const limits = createLimits(rates, () => world.monotonic());
   const streams = createStreams(world);
   records.events.on('orderChanged', (orderId) => streams.announce(orderId));
@@ -113,7 +122,9 @@ export function createCheckout(options: CheckoutOptions): Checkout {
       nextChangeMs: () => nextChangeMs(row),
     });
   });
-  addForms(orders, options, { requested, shown });
+  const takeQuestion = (context: Context): void =>
+    limits.take('question', clientNetworkOf(context, proxies));
+  addForms(orders, options, { requested, shown, takeQuestion });
   orders.onError((error, context) => sendError(options, context, error));
   const tills = createTillRoutes({
     ...options,
@@ -141,11 +152,18 @@ interface PageParts {
   /** @throws PaygateError limited, not_found */
   readonly requested: (context: Context) => RequestedPage;
   readonly shown: (row: OrderRow) => ShownOrder;
+  /** Counts a question of a client to the servers. @throws PaygateError limited */
+  readonly takeQuestion: (context: Context) => void;
 }
 
 /** What a customer sends from the page of an order. */
-function addForms(orders: Hono, options: CheckoutOptions, { requested, shown }: PageParts): void {
+function addForms(
+  orders: Hono,
+  options: CheckoutOptions,
+  { requested, shown, takeQuestion }: PageParts,
+): void {
   const { proxies, publicUrl } = options;
+  const answerClaim = createClaims(options);
 
   /** @throws PaygateError limited, not_found, forbidden */
   function sentTo(context: Context): RequestedPage {
@@ -157,6 +175,13 @@ function addForms(orders: Hono, options: CheckoutOptions, { requested, shown }: 
   orders.post('/:id', async (context) => {
     const { row, reading } = sentTo(context);
     const form = new URLSearchParams(await context.req.text());
+    const txid = form.get('txid');
+    if (txid !== null) {
+      const claimAnswer = await answerClaim(row, txid, reading, () => takeQuestion(context));
+      return context.html(
+        <CustomerPage shown={shown(row)} reading={reading} claimAnswer={claimAnswer} />,
+      );
+    }
     const refundError = await takeRefundAddress(options, row, form.get('refund') ?? '');
     if (refundError === undefined) {
       return context.redirect(`${row.publicId}${reading.langQuery}`, 303);

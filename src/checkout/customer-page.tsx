@@ -9,6 +9,7 @@ import { hashedAsset, pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import frame from './browser/frame.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
+import { ClaimForm } from './claim.tsx';
 import { instructionOf } from './instructions.ts';
 import { BothUnits, Contact, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
@@ -26,9 +27,11 @@ export const frameScript = hashedAsset('frame', 'js', 'text/javascript', frame);
 interface PageProps extends Props {
   /** What is wrong with the address for a refund that was sent. */
   readonly refundError?: string | undefined;
+  /** The answer to a customer who says that they paid. */
+  readonly claimAnswer?: string | undefined;
 }
 
-export const CustomerPage = ({ shown, reading, refundError }: PageProps) => {
+export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageProps) => {
   const { order, storeName, stage } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
@@ -38,7 +41,7 @@ export const CustomerPage = ({ shown, reading, refundError }: PageProps) => {
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
       scripts={[pageScript, frameScript].map(({ name }) => `assets/${name()}`)}
-      hasLanguages={refundError === undefined}
+      hasLanguages={refundError === undefined && claimAnswer === undefined}
     >
       <h1>
         <bdi>{storeName}</bdi>
@@ -77,6 +80,9 @@ export const CustomerPage = ({ shown, reading, refundError }: PageProps) => {
         <Refunds shown={shown} reading={reading} />
         <WayBack shown={shown} reading={reading} />
       </div>
+      {stage === 'paid' && claimAnswer === undefined ? null : (
+        <ClaimForm orderId={id} reading={reading} answer={claimAnswer} />
+      )}
     </CheckoutFrame>
   );
 };

@@ -78,5 +78,5 @@ function unpaidInstruction(
 }
 
 /** Japanese has no spaces between sentences. */
-const join = (...sentences: readonly (string | false)[]): string =>
+export const join = (...sentences: readonly (string | false)[]): string =>
   sentences.filter(Boolean).join(' ').replaceAll('。 ', '。');

@@ -104,6 +104,22 @@ export const cs: Words = {
     own: 'Toto je adresa obchodu. Zkopírujte adresu ze své vlastní peněženky.',
     states: { prepared: 'Připravuje se', sent: 'Odesláno' },
   },
+  claim: {
+    title: 'Už jsem zaplatil(a)',
+    txid: 'ID transakce, pokud je peněženka ukazuje',
+    ask: 'Najít moji platbu',
+    seen: (ago) => `Vaše platba byla zaznamenána ${ago}.`,
+    blocks: (have, need, left) => `Je v blocích: ${have} z ${need}. Ještě asi ${left}.`,
+    tooLittle: (amount) => `Je to o ${amount} méně.`,
+    elsewhere:
+      'Tato transakce platí na jinou adresu. Porovnejte adresu ve své peněžence s adresou na této stránce.',
+    justNow:
+      'Tato transakce platí tuto objednávku. Byla právě zaznamenána a tato stránka ji za chvíli ukáže.',
+    unseen:
+      'Naše servery vaši platbu zatím neviděly. Pokud ji peněženka ukazuje jako odeslanou, zeptejte se znovu za několik minut.',
+    later: 'Teď to nelze zjistit. Zeptejte se znovu za minutu.',
+    wrong: 'Toto není ID transakce. Má 64 číslic a písmen od a do f.',
+  },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -109,6 +109,22 @@ export const de: Words = {
     own: 'Das ist eine Adresse des Shops. Kopieren Sie eine aus Ihrer eigenen Wallet.',
     states: { prepared: 'In Vorbereitung', sent: 'Gesendet' },
   },
+  claim: {
+    title: 'Ich habe gezahlt',
+    txid: 'Transaktions-ID, falls Ihre Wallet sie zeigt',
+    ask: 'Nach meiner Zahlung suchen',
+    seen: (ago) => `Ihre Zahlung wurde ${ago} gesehen.`,
+    blocks: (have, need, left) => `Sie ist in ${have} von ${need} Blöcken: noch etwa ${left}.`,
+    tooLittle: (amount) => `Es sind ${amount} zu wenig.`,
+    elsewhere:
+      'Diese Transaktion zahlt an eine andere Adresse. Vergleichen Sie die Adresse in Ihrer Wallet mit der auf dieser Seite.',
+    justNow:
+      'Diese Transaktion zahlt diese Bestellung. Sie wurde gerade eben gesehen, und diese Seite zeigt sie gleich.',
+    unseen:
+      'Unsere Server haben Ihre Zahlung noch nicht gesehen. Zeigt Ihre Wallet sie als gesendet, dann fragen Sie in einigen Minuten noch einmal.',
+    later: 'Das lässt sich gerade nicht nachsehen. Fragen Sie in einer Minute noch einmal.',
+    wrong: 'Das ist keine Transaktions-ID. Sie hat 64 Ziffern und Buchstaben von a bis f.',
+  },
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -104,6 +104,22 @@ export const en: Words = {
     own: 'This is an address of the shop. Copy one from your own wallet.',
     states: { prepared: 'In preparation', sent: 'Sent' },
   },
+  claim: {
+    title: 'I have paid',
+    txid: 'Transaction id, if your wallet shows it',
+    ask: 'Look for my payment',
+    seen: (ago) => `Your payment was seen ${ago}.`,
+    blocks: (have, need, left) => `It is in ${have} of ${need} blocks: about ${left} more.`,
+    tooLittle: (amount) => `It is ${amount} too little.`,
+    elsewhere:
+      'This transaction pays another address. Compare the address in your wallet with the one on this page.',
+    justNow:
+      'This transaction pays this order. It was seen just now, and this page shows it in a moment.',
+    unseen:
+      'Our servers have not seen your payment yet. If your wallet shows it as sent, ask again in some minutes.',
+    later: 'It cannot be looked up right now. Ask again in a minute.',
+    wrong: 'This is no transaction id. It has 64 digits and letters from a to f.',
+  },
   rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

@@ -107,6 +107,22 @@ export const es: Words = {
     own: 'Esta es una dirección de la tienda. Copie una de su propia billetera.',
     states: { prepared: 'En preparación', sent: 'Enviado' },
   },
+  claim: {
+    title: 'Ya he pagado',
+    txid: 'Identificador de la transacción, si su billetera lo muestra',
+    ask: 'Buscar mi pago',
+    seen: (ago) => `Su pago se vio ${ago}.`,
+    blocks: (have, need, left) => `Está en ${have} de ${need} bloques: unos ${left} más.`,
+    tooLittle: (amount) => `Faltan ${amount}.`,
+    elsewhere:
+      'Esta transacción paga a otra dirección. Compare la dirección de su billetera con la de esta página.',
+    justNow:
+      'Esta transacción paga este pedido. Acaba de verse, y esta página la mostrará enseguida.',
+    unseen:
+      'Nuestros servidores aún no han visto su pago. Si su billetera lo muestra como enviado, vuelva a preguntar en unos minutos.',
+    later: 'Ahora no se puede consultar. Vuelva a preguntar en un minuto.',
+    wrong: 'Esto no es un identificador de transacción. Tiene 64 cifras y letras de la a a la f.',
+  },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

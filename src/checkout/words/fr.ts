@@ -109,6 +109,24 @@ export const fr: Words = {
     own: 'C’est une adresse de la boutique. Copiez-en une depuis votre propre portefeuille.',
     states: { prepared: 'En préparation', sent: 'Envoyé' },
   },
+  claim: {
+    title: 'J’ai payé',
+    txid: 'Identifiant de transaction, si votre portefeuille l’affiche',
+    ask: 'Chercher mon paiement',
+    seen: (ago) => `Votre paiement a été vu ${ago}.`,
+    blocks: (have, need, left) =>
+      `Il est dans ${have} blocs sur ${need}\u202F: encore environ ${left}.`,
+    tooLittle: (amount) => `Il manque ${amount}.`,
+    elsewhere:
+      'Cette transaction paie une autre adresse. Comparez l’adresse dans votre portefeuille avec celle de cette page.',
+    justNow:
+      'Cette transaction paie cette commande. Elle vient d’être vue, et cette page va l’afficher.',
+    unseen:
+      'Nos serveurs n’ont pas encore vu votre paiement. Si votre portefeuille l’indique comme envoyé, demandez de nouveau dans quelques minutes.',
+    later: 'La recherche est impossible pour l’instant. Demandez de nouveau dans une minute.',
+    wrong:
+      'Ce n’est pas un identifiant de transaction. Il comporte 64 chiffres et lettres de a à f.',
+  },
   rateOf: (price, bitcoin) => `${price} pour ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

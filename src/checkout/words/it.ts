@@ -107,6 +107,22 @@ export const it: Words = {
     own: 'Questo è un indirizzo del negozio. Ne copi uno dal Suo portafoglio.',
     states: { prepared: 'In preparazione', sent: 'Inviato' },
   },
+  claim: {
+    title: 'Ho pagato',
+    txid: 'ID della transazione, se il Suo portafoglio lo mostra',
+    ask: 'Cerca il mio pagamento',
+    seen: (ago) => `Il Suo pagamento è stato visto ${ago}.`,
+    blocks: (have, need, left) => `È in ${have} blocchi su ${need}: ancora circa ${left}.`,
+    tooLittle: (amount) => `Mancano ${amount}.`,
+    elsewhere:
+      'Questa transazione paga un altro indirizzo. Confronti l’indirizzo nel Suo portafoglio con quello di questa pagina.',
+    justNow:
+      'Questa transazione paga questo ordine. È stata vista in questo momento, e questa pagina la mostrerà a breve.',
+    unseen:
+      'I nostri server non hanno ancora visto il Suo pagamento. Se il portafoglio lo mostra come inviato, chieda di nuovo tra qualche minuto.',
+    later: 'Al momento la ricerca non è possibile. Chieda di nuovo tra un minuto.',
+    wrong: 'Questo non è un ID di transazione. Ha 64 cifre e lettere dalla a alla f.',
+  },
   rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

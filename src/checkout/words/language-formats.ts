@@ -6,6 +6,7 @@ import type { DecimalSeparator } from '../../domain/order/typed-amount.ts';
 import { formatBitcoin, satPerBitcoin } from '../../domain/text/format.ts';
 import type { Language } from '../../domain/text/language.ts';
 import { lazy } from '../../lib/lazy.ts';
+import { dayMs, hourMs, minuteMs } from '../../lib/time-units.ts';
 
 /** Begins text that runs from left to right. */
 export const leftToRight = '\u2066';
@@ -29,6 +30,9 @@ export const nameInText = (name: string): string => isolated(ownDirection, name)
 const minBitcoinSat = 100_000;
 
 type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
+
+const unitOf = (ms: number): readonly ['minute' | 'hour' | 'day', number] =>
+  ms < hourMs ? ['minute', minuteMs] : ms < dayMs ? ['hour', hourMs] : ['day', dayMs];
 
 export type LanguageFormats = ReturnType<typeof createFormats>;
 
@@ -74,6 +78,20 @@ function createFormats(language: Language) {
       valueSat < minBitcoinSat ? sat(valueSat) : bitcoin(valueSat),
     /** The time in UTC, with its zone. @param at epoch milliseconds */
     time: (at: number): string => clock().format(at),
+    /** `3 minutes ago`; of more than an hour, the hours, and of more than a day, the days. */
+    ago: (ms: number): string => {
+      const [unit, length] = unitOf(ms);
+      const format = new Intl.RelativeTimeFormat(`${language}-u-nu-latn`);
+      return format.format(-Math.floor(ms / length), unit);
+    },
+    /** `20 minutes` */
+    minutes: (count: number): string =>
+      new Intl.NumberFormat(language, {
+        ...latin,
+        style: 'unit',
+        unit: 'minute',
+        unitDisplay: 'long',
+      }).format(count),
     plural: (count: number, forms: PluralForms): string =>
       forms[rules().select(count)] ?? forms.other,
   };

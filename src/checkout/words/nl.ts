@@ -107,6 +107,22 @@ export const nl: Words = {
     own: 'Dit is een adres van de winkel. Kopieer er een uit uw eigen wallet.',
     states: { prepared: 'In voorbereiding', sent: 'Verzonden' },
   },
+  claim: {
+    title: 'Ik heb betaald',
+    txid: 'Transactie-id, als uw wallet die toont',
+    ask: 'Mijn betaling zoeken',
+    seen: (ago) => `Uw betaling is ${ago} gezien.`,
+    blocks: (have, need, left) => `Ze zit in ${have} van ${need} blokken: nog ongeveer ${left}.`,
+    tooLittle: (amount) => `Dat is ${amount} te weinig.`,
+    elsewhere:
+      'Deze transactie betaalt een ander adres. Vergelijk het adres in uw wallet met dat op deze pagina.',
+    justNow:
+      'Deze transactie betaalt deze bestelling. Ze is zojuist gezien, en deze pagina toont haar zo meteen.',
+    unseen:
+      'Onze servers hebben uw betaling nog niet gezien. Als uw wallet haar als verzonden toont, vraag het dan over enkele minuten opnieuw.',
+    later: 'Dit kan nu niet worden opgezocht. Vraag het over een minuut opnieuw.',
+    wrong: 'Dit is geen transactie-id. Die heeft 64 cijfers en letters van a tot f.',
+  },
   rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

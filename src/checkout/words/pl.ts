@@ -107,6 +107,22 @@ export const pl: Words = {
     own: 'To jest adres sklepu. Proszę skopiować adres z własnego portfela.',
     states: { prepared: 'W przygotowaniu', sent: 'Wysłano' },
   },
+  claim: {
+    title: 'Już zapłacono',
+    txid: 'Identyfikator transakcji, jeśli portfel go pokazuje',
+    ask: 'Szukaj mojej płatności',
+    seen: (ago) => `Płatność zauważono ${ago}.`,
+    blocks: (have, need, left) => `Jest w blokach: ${have} z ${need}. Jeszcze około ${left}.`,
+    tooLittle: (amount) => `To o ${amount} za mało.`,
+    elsewhere:
+      'Ta transakcja płaci na inny adres. Proszę porównać adres w portfelu z adresem na tej stronie.',
+    justNow:
+      'Ta transakcja opłaca to zamówienie. Zauważono ją przed chwilą i ta strona zaraz ją pokaże.',
+    unseen:
+      'Nasze serwery nie widziały jeszcze tej płatności. Jeśli portfel pokazuje ją jako wysłaną, proszę zapytać ponownie za kilka minut.',
+    later: 'Teraz nie można tego sprawdzić. Proszę zapytać ponownie za minutę.',
+    wrong: 'To nie jest identyfikator transakcji. Ma on 64 cyfry i litery od a do f.',
+  },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

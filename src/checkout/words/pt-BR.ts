@@ -108,6 +108,22 @@ export const ptBR: Words = {
     own: 'Este é um endereço da loja. Copie um da sua própria carteira.',
     states: { prepared: 'Em preparação', sent: 'Enviado' },
   },
+  claim: {
+    title: 'Já paguei',
+    txid: 'ID da transação, se a sua carteira o mostrar',
+    ask: 'Procurar meu pagamento',
+    seen: (ago) => `Seu pagamento foi visto ${ago}.`,
+    blocks: (have, need, left) => `Ele está em ${have} de ${need} blocos: faltam cerca de ${left}.`,
+    tooLittle: (amount) => `Faltam ${amount}.`,
+    elsewhere:
+      'Esta transação paga outro endereço. Compare o endereço na sua carteira com o desta página.',
+    justNow:
+      'Esta transação paga este pedido. Ela acabou de ser vista, e esta página a mostrará em instantes.',
+    unseen:
+      'Nossos servidores ainda não viram o seu pagamento. Se a sua carteira o mostra como enviado, pergunte de novo em alguns minutos.',
+    later: 'Não é possível consultar agora. Pergunte de novo em um minuto.',
+    wrong: 'Isto não é um ID de transação. Ele tem 64 dígitos e letras de a a f.',
+  },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {

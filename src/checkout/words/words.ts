@@ -106,6 +106,23 @@ export interface Words {
     readonly own: string;
     readonly states: Readonly<Record<'prepared' | 'sent', string>>;
   };
+  /** The customer says that they paid, and asks what became of it. */
+  readonly claim: {
+    readonly title: string;
+    readonly txid: string;
+    readonly ask: string;
+    /** @param ago such as `3 minutes ago` */
+    readonly seen: (ago: string) => string;
+    /** @param left such as `10 minutes` */
+    readonly blocks: (have: string, need: string, left: string) => string;
+    readonly tooLittle: One;
+    readonly elsewhere: string;
+    readonly justNow: string;
+    readonly unseen: string;
+    /** The servers cannot be asked now. */
+    readonly later: string;
+    readonly wrong: string;
+  };
   /** @param bitcoin one bitcoin */
   readonly rateOf: (price: string, bitcoin: string) => string;
   /** An order has more payments than the page shows. */

@@ -15,7 +15,7 @@ function textsIn(value: unknown, name = ''): (readonly [name: string, text: stri
   if (typeof value === 'string') return [[name, value]];
   if (typeof value === 'function') {
     const counts = [0, 1, 2, 3, 11, 100];
-    return counts.map((count) => [`${name}(${count})`, value(count, count)] as const);
+    return counts.map((count) => [`${name}(${count})`, value(count, count, count)] as const);
   }
   return Object.entries(value as object).flatMap(([key, each]) => textsIn(each, `${name}.${key}`));
 }

@@ -1,0 +1,141 @@
+// The answer to a customer who says that they paid. It has facts of this order alone: a transaction
+// that pays another order of the shop pays another address, as any foreign one does. A transaction
+// that the file does not have is one question to the servers.
+
+import { addressToScript } from '../bitcoin/address.ts';
+import type { Txid } from '../bitcoin/ids.ts';
+import { networks } from '../bitcoin/network.ts';
+import { valuePaidTo } from '../bitcoin/transaction.ts';
+import type { ShownPayment } from '../domain/order/order-json.ts';
+import { policyOf, requiredConfirmationsInOrder } from '../domain/payment/confirmation-policy.ts';
+import { isFinalState } from '../domain/payment/payment.ts';
+import { withoutInvisible } from '../domain/text/pasted-text.ts';
+import { Allowance, refusalCost } from '../electrum/budget.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Records } from '../store/open-records.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
+import type { ChainReader } from '../watcher/reader.ts';
+import type { World } from '../world/world.ts';
+import { join } from './instructions.ts';
+import { Sentence } from './page-parts.tsx';
+import { FormField } from './payer-form.tsx';
+import type { Reading } from './reading.ts';
+import type { Translation } from './words/languages.ts';
+
+export interface ClaimOptions {
+  readonly records: Pick<Records, 'orderView' | 'catalog' | 'network'>;
+  readonly world: Pick<World, 'now' | 'monotonic'>;
+  readonly reader: Pick<ChainReader, 'find'>;
+}
+
+/** @param takeQuestion counts a question to the servers. @throws PaygateError limited */
+export type AnswerClaim = (
+  row: OrderRow,
+  text: string,
+  reading: Pick<Translation, 'words' | 'formats'>,
+  takeQuestion: () => void,
+) => Promise<string>;
+
+/** What all customers together may cost: 6 transactions that no server has. */
+const maxHourlyCost = 6 * refusalCost;
+const blockMinutes = 10;
+
+/** Returns what answers claims, in the language of the reader. */
+export function createClaims({ records, world, reader }: ClaimOptions): AnswerClaim {
+  const { orderView, catalog, network } = records;
+  const allowance = new Allowance(world, maxHourlyCost);
+
+  /** Undefined for a transaction that no server has. @throws PaygateError unavailable */
+  async function find(txid: Txid) {
+    const end = allowance.reserve(refusalCost);
+    if (end === undefined)
+      throw new PaygateError('unavailable', 'Too many transactions were asked');
+    try {
+      const found = await reader.find(txid);
+      if (found === undefined) allowance.charge(refusalCost);
+      return found;
+    } finally {
+      end();
+    }
+  }
+
+  return async (row, text, { words, formats }, takeQuestion) => {
+    const { claim, receipt } = words;
+    const { details, payments } = orderView.record(row);
+    const order = orderView.json(row, world.now());
+    const tooLittle = (missingSat: number | null): string | false =>
+      order.status === 'open' &&
+      missingSat !== null &&
+      missingSat > 0 &&
+      claim.tooLittle(formats.amount(missingSat));
+
+    function known(payment: ShownPayment): string {
+      const { state, firstSeenAt, confirmations, valueSat } = payment;
+      if (state === 'dropped') return receipt.gone;
+      const seen = claim.seen(formats.ago(Math.max(0, world.now() - firstSeenAt)));
+      if (isFinalState(state)) return join(receipt.confirmed, tooLittle(order.missing_sat));
+      const policy = policyOf(catalog.store(row.storeId));
+      const need = requiredConfirmationsInOrder(policy, valueSat, row.amountSat);
+      const left = Math.max(1, need - confirmations) * blockMinutes;
+      const { number, minutes } = formats;
+      const have = Math.min(confirmations, need);
+      const blocks = claim.blocks(number(have), number(need), minutes(left));
+      return join(seen, blocks, tooLittle(order.missing_sat));
+    }
+
+    const typed = withoutInvisible(text).toLowerCase();
+    const newest = payments.findLast(({ state }) => state !== 'dropped') ?? payments.at(-1);
+    if (typed === '') return newest === undefined ? claim.unseen : known(newest);
+    if (!/^[0-9a-f]{64}$/.test(typed)) return claim.wrong;
+    const own = payments.find(({ txid }) => txid === typed);
+    if (own !== undefined) return known(own);
+    try {
+      takeQuestion();
+      const found = await find(typed as Txid);
+      if (found === undefined) return claim.unseen;
+      const script = addressToScript(details.address, networks[network]);
+      const paidSat = valuePaidTo(found, script);
+      if (paidSat === 0) return claim.elsewhere;
+      return join(claim.justNow, tooLittle((order.missing_sat ?? 0) - paidSat));
+    } catch (error) {
+      if (error instanceof PaygateError && error.code !== 'internal') return claim.later;
+      throw error;
+    }
+  };
+}
+
+interface ClaimFormProps {
+  readonly orderId: string;
+  readonly reading: Reading;
+  /** What the customer asked for, answered. */
+  readonly answer: string | undefined;
+}
+
+export const ClaimForm = ({ orderId, reading, answer }: ClaimFormProps) => {
+  const { claim } = reading.words;
+  return (
+    <details class="unprinted" open={answer !== undefined}>
+      <summary>{claim.title}</summary>
+      {answer === undefined ? null : (
+        <p role="status">
+          <Sentence text={answer} />
+        </p>
+      )}
+      <form method="post" action={`${orderId}${reading.langQuery}`}>
+        <FormField name="txid" label={claim.txid} hint={undefined} error={undefined}>
+          {(described) => (
+            <input
+              {...described}
+              type="text"
+              dir="ltr"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          )}
+        </FormField>
+        <button type="submit">{claim.ask}</button>
+      </form>
+    </details>
+  );
+};
