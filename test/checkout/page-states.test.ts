@@ -1,14 +1,28 @@
 // What the page of an order says in each of its states, and that it never asks for money twice.
 
-import { afterEach, expect, test } from 'vitest';
-import { allTranslations, translationOf } from '../../src/checkout/words/languages.ts';
+import { afterAll, expect, test } from 'vitest';
+import {
+  allTranslations,
+  type Translation,
+  translationOf,
+} from '../../src/checkout/words/languages.ts';
 import { cleanUp } from '../support/files.ts';
 import { openState, renderOrder, type StateName, stateNames } from '../support/order-pages.ts';
+import type { OrderScene } from '../support/order-scene.ts';
 import { pseudoLocale } from '../support/pseudo-locale.ts';
 
-afterEach(cleanUp);
+afterAll(cleanUp);
 
 const english = translationOf('en');
+
+const scenes = new Map<StateName, Promise<OrderScene>>();
+
+/** The page of an order in a state, which is reached once for all tests that only look. */
+async function pageOf(name: StateName, translation: Translation = english): Promise<string> {
+  const scene = scenes.get(name) ?? openState(name);
+  scenes.set(name, scene);
+  return renderOrder(await scene, translation);
+}
 
 /** The live status, without tags. */
 function statusOf(page: string): string {
@@ -94,7 +108,7 @@ test.each<[StateName, string]>([
   ['canceled', 'Canceled The shop canceled this order. Do not pay.'],
   ['canceledWithMoney', '10,000 sat arrived. Do not pay any more: ask the shop to pay it back.'],
 ])('%s: %s', async (name, text) => {
-  expect(statusOf(await renderOrder(await openState(name), english))).toContain(text);
+  expect(statusOf(await pageOf(name))).toContain(text);
 });
 
 const payable: readonly StateName[] = [
@@ -105,7 +119,7 @@ const renewable: readonly StateName[] = ['lapsed', 'lapsedPartPaid', 'fallenAndL
 test.each(stateNames)(
   '%s has a QR code, an amount and a button only where they are due',
   async (name) => {
-    const page = await renderOrder(await openState(name), english);
+    const page = await pageOf(name);
     expect(page.includes('href="bitcoin:')).toBe(payable.includes(name));
     expect(page.includes('<svg class="qr"')).toBe(payable.includes(name));
     expect(page.includes('id="amount"')).toBe(payable.includes(name));
@@ -122,7 +136,7 @@ const partOf = (page: string, begin: string, end: string): string => {
 test.each(stateNames)(
   '%s that lost a payment has its code behind "Pay again" alone',
   async (name) => {
-    const page = await renderOrder(await openState(name), english);
+    const page = await pageOf(name);
     const folded = partOf(page, '<summary>Pay again</summary>', '</section>');
     expect(folded.includes('<svg class="qr"')).toBe(name === 'fallen' || name === 'takenBack');
     expect(folded.includes('href="bitcoin:')).toBe(name === 'fallen' || name === 'takenBack');
@@ -130,7 +144,7 @@ test.each(stateNames)(
 );
 
 test('an open order prints its code and its address, and no button', async () => {
-  const page = await renderOrder(await openState('open'), english);
+  const page = await pageOf('open');
   const box = partOf(page, '<div id="pay"', '</section>');
   expect(box).toMatch(/^<div id="pay" data-live="[^"]+"><section class="box"[^>]*><svg class="qr"/);
   expect(box).toContain('<code id="address">');
@@ -167,15 +181,15 @@ test.each(stateNames)('%s names the contact of the shop, if there is one', async
 });
 
 test('what came after an order was paid is no late payment on the page', async () => {
-  const page = await renderOrder(await openState('paidAgain'), english);
+  const page = await pageOf('paidAgain');
   expect(page).not.toContain('Late');
-  expect(await openState('refunded').then((scene) => renderOrder(scene, english))).toContain(
+  expect(await pageOf('refunded')).toContain(
     '<dt>Paid back</dt><dd><bdi dir="ltr">5,000 sat</bdi></dd>',
   );
 });
 
 test.each(stateNames)('%s says each amount of the box once', async (name) => {
-  const page = await renderOrder(await openState(name), english);
+  const page = await pageOf(name);
   const facts = partOf(page, '<div id="facts"', '</dl>');
   expect(facts).not.toContain('<dt>Missing</dt>');
   const isDone = page.includes('data-status="paid"') || page.includes('data-status="processing"');
@@ -214,7 +228,7 @@ function textsOf(page: string): string[] {
 }
 
 test.each(stateNames)('%s has no text of its own beside the words', async (name) => {
-  const page = withoutData(await renderOrder(await openState(name), pseudoLocale));
+  const page = withoutData(await pageOf(name, pseudoLocale));
   // Sentences of the words may follow each other; no letter stands between them.
   const own = textsOf(page).filter(
     (text) => text !== 'paygate' && /\p{L}/u.test(text.replaceAll(/\[[^\]]*\]/g, '')),
@@ -229,7 +243,7 @@ test.each(allTranslations.map((each) => [each.code, each] as const))(
     const sentences = new Set<string>();
     const names: readonly StateName[] = ['open', 'partPaid', 'asked', 'paid', 'canceledWithMoney'];
     for (const name of names) {
-      const page = await renderOrder(await openState(name), translation);
+      const page = await pageOf(name, translation);
       expect(page).toContain(`<html lang="${translation.code}" dir="${translation.dir}">`);
       expect(textsOf(withoutData(page)).filter((text) => /\d|\bsat\b|BTC/.test(text))).toEqual([]);
       sentences.add(statusOf(page));
@@ -240,7 +254,7 @@ test.each(allTranslations.map((each) => [each.code, each] as const))(
 
 test('a page and the script together weigh less than 60 KB in every state', async () => {
   for (const name of stateNames) {
-    const page = await renderOrder(await openState(name), translationOf('ar'));
+    const page = await pageOf(name, translationOf('ar'));
     expect([name, Buffer.byteLength(page) < 56 * 1024]).toEqual([name, true]);
   }
 });
