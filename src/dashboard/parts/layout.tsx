@@ -12,19 +12,25 @@ import { accountPath, base, isViewer, type PageRequest } from '../page.ts';
 import { faultText } from './form-fields.ts';
 
 /** Paths below `/dashboard`: the page of a section, and pages beside it that belong to it. */
-const sections: readonly (readonly [path: string, name: string, beside?: string])[] = [
+type Section = readonly [path: string, name: string, beside?: string];
+
+/** What a merchant uses each day; the settings have their account, mails and time zone. */
+const sections: readonly Section[] = [
   ['', 'Overview', '/welcome'],
   ['/orders', 'Orders'],
   ['/payments', 'Payments'],
-  ['/callbacks', 'Deliveries', '/events'],
-  ['/addresses', 'Addresses'],
   ['/links', 'Links and tills', '/tills'],
   ['/stores', 'Stores'],
-  ['/servers', 'Servers'],
   ['/settings', 'Settings'],
 ];
 
-const viewerSections: typeof sections = [
+const technicalSections: readonly Section[] = [
+  ['/addresses', 'Addresses'],
+  ['/callbacks', 'Deliveries', '/events'],
+  ['/servers', 'Servers'],
+];
+
+const viewerSections: readonly Section[] = [
   ['', 'Overview'],
   ['/orders', 'Orders'],
   ['/payments', 'Payments'],
@@ -113,16 +119,10 @@ const Sections = ({ request }: { readonly request: PageRequest }) => (
     </button>
     <nav id="sections" class="sections" popover="auto" aria-label="Sections">
       <ul>
-        {sectionsFor(request).map(([path, name, beside]) => (
-          <li>
-            <a
-              href={base + path}
-              aria-current={[path, beside].some((each) => isIn(request, each)) ? 'page' : undefined}
-            >
-              {name}
-            </a>
-          </li>
+        {sectionsFor(request).map((section) => (
+          <SectionLink request={request} section={section} />
         ))}
+        {isViewer(request) ? null : <Technical request={request} />}
       </ul>
       <ul>
         <li>
@@ -136,10 +136,40 @@ const Sections = ({ request }: { readonly request: PageRequest }) => (
   </header>
 );
 
-const sectionsFor = (request: PageRequest): typeof sections =>
+interface SectionLinkProps {
+  readonly request: PageRequest;
+  readonly section: Section;
+}
+
+const SectionLink = ({ request, section }: SectionLinkProps) => (
+  <li>
+    <a href={base + section[0]} aria-current={isCurrent(request, section) ? 'page' : undefined}>
+      {section[1]}
+    </a>
+  </li>
+);
+
+/** Folded, except on a page of it. */
+const Technical = ({ request }: Pick<SectionLinkProps, 'request'>) => (
+  <li>
+    <details open={technicalSections.some((section) => isCurrent(request, section))}>
+      <summary>Technical</summary>
+      <ul>
+        {technicalSections.map((section) => (
+          <SectionLink request={request} section={section} />
+        ))}
+      </ul>
+    </details>
+  </li>
+);
+
+const isCurrent = (request: PageRequest, [path, , beside]: Section): boolean =>
+  isIn(request, path) || isIn(request, beside);
+
+const sectionsFor = (request: PageRequest): readonly Section[] =>
   isViewer(request) ? viewerSections : [...sections, ...extraSections(request)];
 
-const extraSections = ({ parts }: PageRequest): (readonly [path: string, name: string])[] =>
+const extraSections = ({ parts }: PageRequest): readonly Section[] =>
   parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
 function isIn({ url }: PageRequest, path: string | undefined): boolean {
