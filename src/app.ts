@@ -25,7 +25,7 @@ import { createGreenfield } from './greenfield/greenfield.ts';
 import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
-import { openNode } from './lightning/open-node.ts';
+import { checkNode, openNode } from './lightning/open-node.ts';
 import { type OrderPlace, StoreNodes, type StoreNodesParts } from './lightning/store-nodes.ts';
 import { EveningMail } from './notify/evening-mail.ts';
 import { createNotifier, type Notifier } from './notify/notifier.ts';
@@ -404,7 +404,8 @@ function buildPages(
   { watcher, sender, notifier, clock, lightning }: PaymentPath,
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
-  const { config, world, options, records, prices } = opened;
+  const { config, world, options, records, network, prices } = opened;
+  const nodeOptions = { network: network.name, proxy: config.proxy };
   const callbackSender = () => ({
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
@@ -454,6 +455,7 @@ function buildPages(
     notifier,
     clockFault: () => clock.fault(),
     callbackSender,
+    checkNode: (asked) => checkNode(world, asked, nodeOptions),
     dashboardPlainHttp: config.dashboardPlainHttp,
     takePayment,
     askApi: (asked, env) => fetch(asked, env),

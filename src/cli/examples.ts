@@ -15,6 +15,7 @@ export const exampleLines: readonly string[] = [
   'store list',
   'store set 1 --currency EUR --tolerance 0.5',
   'store wallet 1 --xpub zpub…',
+  'store lightning 1',
   'store recheck-used 1',
   'store show 1',
   'store rotate-secret 1',

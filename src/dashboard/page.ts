@@ -7,6 +7,8 @@ import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/delivery/callback-url-policy.ts';
 import type { OrderBody } from '../domain/order/order-input.ts';
 import { trimInvisible } from '../domain/text/pasted-text.ts';
+import type { NodeSettings } from '../lightning/node.ts';
+import type { CheckedNode } from '../lightning/open-node.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
@@ -53,6 +55,8 @@ export interface DashboardOptions extends TransportOptions {
   readonly clockFault: () => string | undefined;
   /** Properties of this machine that decide which Callback URLs it can reach. */
   readonly callbackSender: () => CallbackSender;
+  /** Asks a Lightning node whether it cannot spend. @throws PaygateError */
+  readonly checkNode: (asked: NodeSettings) => Promise<CheckedNode>;
 }
 
 /** An order that the merchant makes by hand. */

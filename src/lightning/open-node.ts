@@ -35,3 +35,19 @@ export function openNode(
   const parts = { world, node, network, connection };
   return isLnd ? new Lnd(parts) : new Phoenixd(parts);
 }
+
+/**
+ * Asks a node that was entered whether it makes invoices and cannot spend.
+ * @returns what is stored, and the first cursor
+ * @throws PaygateError see `LightningNode`
+ */
+export async function checkNode(
+  world: World,
+  asked: NodeSettings,
+  options: NodeOptions,
+): Promise<{ readonly node: KnownNode; readonly cursor: string }> {
+  const { cursor, ...identity } = await openNode(world, asked, options).check();
+  return { node: { ...asked, ...identity }, cursor };
+}
+
+export type CheckedNode = Awaited<ReturnType<typeof checkNode>>;

@@ -16,6 +16,7 @@ import {
 } from '../../doctor/doctor-check.ts';
 import { electrumChecks, mergeOffline } from '../../doctor/electrum-checks.ts';
 import { closedFileChecks, fileChecks } from '../../doctor/file-checks.ts';
+import { lightningChecks } from '../../doctor/lightning-check.ts';
 import { mailChecks } from '../../doctor/mail-check.ts';
 import { priceChecks } from '../../doctor/price-check.ts';
 import { webChecks } from '../../doctor/web-checks.ts';
@@ -88,6 +89,7 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
       ...priceChecks({ prices: pricesFor(config, world), records }),
+      ...lightningChecks(world, records, { proxy: config.proxy }),
       ...mailChecks({ world, proxy: config.proxy }, records?.state.mailServer.read()),
     ]);
     return mergeOffline(checked);

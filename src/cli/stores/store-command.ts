@@ -34,6 +34,7 @@ import {
 } from '../command.ts';
 import { commandLine } from '../own-program.ts';
 import { readCallbackCa } from './callback-ca.ts';
+import { lightningCommand } from './lightning-command.ts';
 import {
   callbackUrlNotes,
   checkSettings,
@@ -64,6 +65,7 @@ export function storeCommand(): Command {
     .addCommand(listCommand())
     .addCommand(setCommand())
     .addCommand(storeWalletCommand())
+    .addCommand(lightningCommand())
     .addCommand(storeRecheckCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())

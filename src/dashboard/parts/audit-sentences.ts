@@ -95,6 +95,9 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'session.end': 'A session was signed out',
   'session.end-others': 'All other sessions were signed out',
   'store.add': 'The store was added',
+  'store.lightning': ({ node, url }) =>
+    `The store got the Lightning node ${text(url)} (${text(node)})`,
+  'store.lightning-off': 'The Lightning node of the store was removed',
   'store.attach': ({ wallet_id }) => `The store got the wallet ${text(wallet_id)}`,
   'store.change': (detail) => `Settings of the store were saved${settings(detail)}`,
   'store.detach': ({ wallet_id }) => `The wallet ${text(wallet_id)} was taken from the store`,

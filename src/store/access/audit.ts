@@ -56,6 +56,8 @@ export type AuditAction =
   | 'session.end-others'
   | 'store.add'
   | 'store.attach'
+  | 'store.lightning'
+  | 'store.lightning-off'
   | 'store.change'
   | 'store.detach'
   | 'store.remove'

@@ -1,14 +1,23 @@
 // The wallet of a store, and another one for it: an existing wallet, or a new one by its key.
-// Issued addresses stay with their wallet.
+// Issued addresses stay with their wallet. Its Lightning node, which makes invoices beside them.
 
+import { PaygateError } from '../../../lib/errors.ts';
+import { parseNodeSettings } from '../../../lightning/node-settings.ts';
 import type { Tx } from '../../../store/db/writer.ts';
 import { requireRunning, type WalletRow } from '../../../store/wallets/catalog.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
-import type { ActionResult, Page, PageRequest } from '../../page.ts';
+import { type ActionResult, field, type Page, type PageRequest } from '../../page.ts';
 import { Confirmation } from '../../parts/confirmation.tsx';
-import { readFields, wholeNumber } from '../../parts/form-fields.ts';
-import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
+import { fieldError, readFields, wholeNumber } from '../../parts/form-fields.ts';
+import {
+  chosenBefore,
+  FaultNote,
+  Field,
+  Form,
+  faultAttributes,
+  Select,
+} from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
 import { type StoreProps, storeMarkup, storeOf, storePath } from './store-layout.tsx';
 import {
@@ -27,6 +36,7 @@ import {
 export const storeWalletPage: Page = {
   path: '/stores/:id/wallet',
   show: (request) => storeMarkup(request, '/wallet', (props) => <StoreWallet {...props} />),
+  actions: { 'set-node': setNode, 'remove-node': removeNode },
 };
 
 const StoreWallet = ({ request, row }: StoreProps) => {
@@ -47,9 +57,121 @@ const StoreWallet = ({ request, row }: StoreProps) => {
           {walletId === null ? 'Choose a wallet' : 'Use another wallet…'}
         </a>
       </p>
+      <LightningNode request={request} row={row} />
     </>
   );
 };
+
+const kinds = [
+  ['lnd', 'LND'],
+  ['phoenixd', 'phoenixd'],
+] as const;
+
+const labels = { kind: 'Kind of node', url: 'URL', credential: 'Credential' };
+
+const LightningNode = ({ request, row }: StoreProps) => {
+  const node = request.parts.records.state.lightningNode(row.id).read();
+  const chosen = chosenBefore(request, 'set-node', 'node-kind') ?? node?.kind;
+  return (
+    <section aria-labelledby="lightning">
+      <h2 id="lightning">Lightning node</h2>
+      {node === undefined ? null : (
+        <>
+          <dl class="facts">
+            <dt>Node</dt>
+            <dd>
+              {node.kind} at <code>{node.url}</code>
+            </dd>
+            <dt>Public key</dt>
+            <dd>
+              <code>{node.publicKey}</code>
+            </dd>
+          </dl>
+          <Form request={request} action="remove-node" button="Remove the node" needsPassword />
+        </>
+      )}
+      <details open={node === undefined ? undefined : request.form.get('do') === 'set-node'}>
+        <summary>{node === undefined ? 'Receive by your own node' : 'Set it anew'}</summary>
+        <p>
+          Orders get a Lightning invoice beside their address. The node needs a credential that can
+          make invoices and can’t spend: paygate checks that, and refuses any other.
+        </p>
+        <Form request={request} action="set-node" button="Check and save" needsPassword>
+          <Select
+            request={request}
+            name="node-kind"
+            label={labels.kind}
+            options={kinds}
+            chosen={chosen}
+          />
+          <Field
+            request={request}
+            name="node-url"
+            label={labels.url}
+            value={node?.url}
+            help="Such as https://umbrel.local:8080 (LND) or http://127.0.0.1:9740 (phoenixd)."
+            attributes={{ inputmode: 'url', spellcheck: 'false', autocomplete: 'off' }}
+          />
+          <label>
+            {labels.credential}
+            <input
+              type="password"
+              name="node-credential"
+              required
+              autocomplete="off"
+              {...faultAttributes(request, 'node-credential')}
+            />
+            <small>
+              LND: the hex of a macaroon by{' '}
+              <code>lncli bakemacaroon invoices:read invoices:write</code>. phoenixd:
+              http-password-limited-access in phoenix.conf.
+            </small>
+          </label>
+          <FaultNote request={request} name="node-credential" />
+        </Form>
+      </details>
+    </section>
+  );
+};
+
+async function setNode(request: PageRequest): Promise<ActionResult> {
+  const { checkNode, records } = request.parts;
+  const { id } = requireRunning(storeOf(request));
+  await requireRecentPassword(request);
+  const kind = field(request, 'node-kind') === 'phoenixd' ? 'phoenixd' : 'lnd';
+  // Any other one is of the URL: the text does not say which field is wrong.
+  const settings = readFields(request, (read) => {
+    const credential = request.form.get('node-credential') ?? '';
+    return read('node-url', '', (url) => parseNodeSettings(kind, url, credential));
+  });
+  const { node, cursor } = await checkNode(settings).catch((error: unknown) => {
+    const isRefused = error instanceof PaygateError && error.code === 'forbidden';
+    const name = isRefused ? 'node-credential' : 'node-url';
+    throw error instanceof PaygateError ? fieldError('invalid', name, error.message) : error;
+  });
+  await records.database.write((tx) => {
+    records.lightningInvoices.setNode(tx, request.now, id, node, cursor);
+    const detail = { node: node.kind, url: node.url, public_key: node.publicKey };
+    recordChange(request, tx, 'store.lightning', detail, id);
+  });
+  return changedNode(request);
+}
+
+async function removeNode(request: PageRequest): Promise<ActionResult> {
+  const { records } = request.parts;
+  const { id } = storeOf(request);
+  await requireRecentPassword(request);
+  await records.database.write((tx) => {
+    records.lightningInvoices.setNode(tx, request.now, id, undefined);
+    recordChange(request, tx, 'store.lightning-off', {}, id);
+  });
+  return changedNode(request);
+}
+
+function changedNode(request: PageRequest): ActionResult {
+  request.parts.records.events.emit('catalogChanged');
+  return { to: `${storePath(storeOf(request).id, '/wallet')}?done=saved` };
+}
 
 const WalletFacts = ({ wallet }: { readonly wallet: WalletRow }) => (
   <dl class="facts">

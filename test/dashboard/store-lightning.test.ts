@@ -1,0 +1,123 @@
+// The Lightning node of a store in the dashboard. It is checked before it is stored. Its orders are
+// paid by it. No text has its credential.
+
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { closeApps } from '../support/app.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { startLnd, startPhoenixd } from '../support/lightning-nodes.ts';
+import { openPriced, type PricedApp } from '../support/priced.ts';
+import { signedIn } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+afterEach(closeApps);
+
+const page = '/dashboard/stores/1/wallet';
+const eur = { amount: '12.50', currency: 'EUR' };
+const start = { lnd: startLnd, phoenixd: startPhoenixd };
+
+async function open(kind: keyof typeof start = 'lnd') {
+  const world = createTestWorld();
+  const node = await start[kind]({ now: () => world.now() });
+  whenOver(() => node.stop());
+  const app = await openPriced({
+    world,
+    config: { metricsListen: { host: '127.0.0.1', port: 0 } },
+  });
+  const visitor = await signedIn(app);
+  const fields = (changes: Record<string, string> = {}) => ({
+    'node-kind': kind,
+    'node-url': node.url,
+    'node-credential': node.credential,
+    ...changes,
+  });
+  return { app, world, node, visitor, fields };
+}
+
+const stored = (app: PricedApp) =>
+  app.withStore(async ({ state }) => state.lightningNode(1).read());
+
+/** Waits until an order is as it should be, while the node is asked again. */
+async function until(app: PricedApp, id: string, holds: (order: { status: string }) => boolean) {
+  for (let turns = 0; turns < 100; turns += 1) {
+    const { body } = await app.get(`/orders/${id}`);
+    if (holds(body)) return body;
+    await app.world.advance(250);
+  }
+  throw new Error('the order stays as it is');
+}
+
+describe.each(['lnd', 'phoenixd'] as const)('%s', (kind) => {
+  test('is set, makes invoices, is paid, and is removed', async () => {
+    const { app, node, visitor, fields } = await open(kind);
+    expect((await visitor.get(page)).text).not.toContain('Remove the node');
+    const saved = await visitor.submit(page, 'set-node', fields());
+    expect([saved.status, saved.to]).toEqual([303, `${page}?done=saved`]);
+    const shown = (await visitor.get(page)).text;
+    expect(shown).toContain(`<code>${node.url}</code>`);
+    const { id, lightning } = await app.order(eur);
+    expect(lightning).toMatchObject({ amount_sat: 25_000 });
+    node.pay(lightning.invoice);
+    const paid = await until(app, id, ({ status }) => status === 'paid');
+    expect(paid.payments).toMatchObject([{ kind: 'lightning', value_sat: 25_000 }]);
+    expect((await visitor.submit(page, 'remove-node')).status).toBe(303);
+    expect(await stored(app)).toBeUndefined();
+    expect((await app.order(eur)).lightning).toBeNull();
+    const { text: audit } = await visitor.get('/dashboard/settings/audit');
+    expect(audit).toContain(`The store got the Lightning node ${node.url} (${kind})`);
+    expect(audit).toContain('The Lightning node of the store was removed');
+  });
+
+  test('with a credential that may spend is refused, and nothing is stored', async () => {
+    const { app, node, visitor, fields } = await open(kind);
+    const spending = fields({ 'node-credential': node.spendingCredential });
+    const refused = await visitor.submit(page, 'set-node', spending);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(kind === 'lnd' ? /lncli bakemacaroon/ : /limited-access/);
+    expect(refused.text).not.toContain(node.spendingCredential);
+    expect(await stored(app)).toBeUndefined();
+  });
+});
+
+test('a node that is away, and a URL that is none, are refused at their field', async () => {
+  const { app, node, visitor, fields } = await open();
+  await node.stop();
+  for (const changes of [{}, { 'node-url': 'nonsense' }, { 'node-credential': ' ' }]) {
+    const refused = await visitor.submit(page, 'set-node', fields(changes));
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('aria-invalid="true"');
+  }
+  expect(await stored(app)).toBeUndefined();
+});
+
+test('its credential is in no log, answer, page, export, error, metric or audit entry', async () => {
+  const { app, node, visitor, fields, world } = await open();
+  await visitor.submit(page, 'set-node', fields());
+  const { id, lightning } = await app.order(eur);
+  node.pay(lightning.invoice);
+  await until(app, id, ({ status }) => status === 'paid');
+  await node.stop();
+  await world.advance(3 * 60_000);
+  const refused = await visitor.submit(page, 'set-node', fields());
+  const metrics = await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`);
+  const pages = [page, '/dashboard/settings/audit', `/dashboard/orders/${id}`, '/dashboard'];
+  const texts = [
+    refused.text,
+    JSON.stringify(world.logs),
+    JSON.stringify(app.running.health()),
+    await metrics.text(),
+    ...(await Promise.all(pages.map(async (each) => (await visitor.get(each)).text))),
+    (await visitor.get('/dashboard/payments.csv')).text,
+    JSON.stringify((await app.get(`/orders/${id}`)).body),
+    JSON.stringify((await app.get('/events')).body),
+    await (await fetch(`http://127.0.0.1:${app.port}/o/${id}`)).text(),
+  ];
+  for (const text of texts) expect(text).not.toContain(node.credential);
+  const all = texts.join('\n');
+  expect(all).toContain('a Lightning node is down');
+  expect(all).toContain('paygate_lightning_invoices{result="settled"} 1');
+  // The search would find it: it is in the database.
+  await app.stop();
+  expect(readFileSync(app.path, 'latin1')).toContain(node.credential);
+});
