@@ -77,6 +77,12 @@ export const webhookLibrary = () => join(cacheDir(), 'standardwebhooks');
 export const installWebhookLibrary = () =>
   installPython('standardwebhooks (once)', webhookLibrary(), 'standardwebhooks==1.1.0');
 
+/** The virtual environment of moto, an S3 server for the test of docs/growing.md. */
+export const objectStorage = () => join(cacheDir(), 'moto');
+
+export const installObjectStorage = () =>
+  installPython('moto (once)', objectStorage(), 'moto[server]==5.2.5');
+
 /**
  * Makes a virtual environment with a Python package.
  * @param {string} what

@@ -1,11 +1,14 @@
-// The second machine of docs/second-machine.md: Litestream replicates a running paygate, both are
-// killed, and the restored copy takes over and later hands back. No address is issued twice, no
-// payment is lost, and restarts beside Litestream skip no address.
+// The second machine of docs/second-machine.md: Litestream replicates a running paygate to a folder
+// or to object storage. Both are killed, and the restored copy takes over and later hands back. No
+// address is issued twice, no payment is lost, and restarts beside Litestream skip no address.
 
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
+import { objectStorage } from '../../scripts/regtest/install.mjs';
 import { runProcess } from '../support/cli.ts';
 import { cleanUp, look, whenOver } from '../support/files.ts';
 import {
@@ -34,12 +37,54 @@ function noLitestream(): string | undefined {
   }
 }
 
-/** The shipped configuration, with a folder in place of the second machine. */
+/** Litestream signs its requests to object storage. */
+const env = {
+  PATH: process.env.PATH,
+  AWS_ACCESS_KEY_ID: 'paygate',
+  AWS_SECRET_ACCESS_KEY: 'paygate',
+};
+
+/** Makes the URL of a new replica. */
+type NewReplica = (name: string) => string;
+
+const inFolder: NewReplica = (name) => `file://${join(diskFolder(), name)}`;
+
+/** Why there is no S3 server here; undefined if there is one. */
+const noObjectStorage = (): string | undefined =>
+  existsSync(objectStorage())
+    ? undefined
+    : 'there is no moto: node scripts/regtest.mjs install-s3 installs it';
+
+/** Starts an S3 server with one bucket. */
+async function inObjectStorage(): Promise<NewReplica> {
+  const port = await freePort();
+  // Its own script has a path in it that was of the installation.
+  const args = ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)];
+  const server = spawn(join(objectStorage(), 'bin/python3'), args, { stdio: 'ignore' });
+  const ended = once(server, 'close');
+  whenOver(async () => {
+    server.kill('SIGKILL');
+    await ended;
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await eventually('a bucket', async () => {
+    const made = await fetch(`${origin}/paygate`, { method: 'PUT' }).catch(() => undefined);
+    return made?.ok ?? false;
+  });
+  const options = new URLSearchParams({
+    endpoint: origin,
+    forcePathStyle: 'true',
+    region: 'us-east-1',
+  });
+  return (name) => `s3://paygate/${name}?${options}`;
+}
+
+/** The shipped configuration, with another replica in place of the second machine. */
 function configOf(path: string, replica: string): string {
   const shipped = readFileSync('packaging/litestream/litestream.yml', 'utf8');
   const config = shipped
     .replace('/var/lib/paygate/paygate.db', path)
-    .replace(/url: sftp:.*/, `url: file://${replica}`)
+    .replace(/url: sftp:.*/, () => `url: ${replica}`)
     .replace(/^ *(key-path|host-key):.*\n/gm, '');
   const file = join(diskFolder(), 'litestream.yml');
   writeFileSync(file, config);
@@ -47,6 +92,7 @@ function configOf(path: string, replica: string): string {
 }
 
 interface Replication {
+  /** Its URL. */
   readonly replica: string;
   /** From now on nothing is replicated. */
   freeze(): void;
@@ -55,7 +101,7 @@ interface Replication {
 
 function replicate({ path }: ServeSetup, replica: string): Replication {
   const args = ['replicate', '-config', configOf(path, replica)];
-  const child = spawn('litestream', args, { stdio: 'ignore' });
+  const child = spawn('litestream', args, { stdio: 'ignore', env });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const endBy = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
@@ -68,8 +114,8 @@ function replicate({ path }: ServeSetup, replica: string): Replication {
 /** The database as Litestream restores it from the replica at this moment. */
 function restored(replica: string): string {
   const file = join(diskFolder(), 'restored.db');
-  const args = ['restore', '-integrity-check', 'quick', '-o', file, `file://${replica}`];
-  execFileSync('litestream', args, { stdio: 'pipe' });
+  const args = ['restore', '-integrity-check', 'quick', '-o', file, replica];
+  execFileSync('litestream', args, { stdio: 'pipe', env });
   return file;
 }
 
@@ -84,8 +130,12 @@ const countIn = (path: string, wanted: string): number => {
 /** Waits until the replica has this many issued addresses. */
 const replicated = (replica: string, count: number) =>
   eventually(`${count} replicated addresses`, () => {
-    if (!existsSync(join(replica, 'ltx'))) return false;
-    return countIn(restored(replica), 'issued') === count;
+    try {
+      return countIn(restored(replica), 'issued') === count;
+    } catch {
+      // Nothing is replicated yet.
+      return false;
+    }
   });
 
 /** Takes over on another machine, as the page says. */
@@ -104,11 +154,17 @@ const originsOf = (path: string, addresses: readonly string[]): unknown[] => {
   return origins;
 };
 
-it.skipIf(cannotRun(noLitestream()))(
-  'a second machine takes over after kill -9 of paygate and Litestream, and hands back',
-  async () => {
+const replicas = [
+  { kind: 'a folder', missing: undefined, begin: async () => inFolder },
+  { kind: 'an S3 server', missing: noObjectStorage(), begin: inObjectStorage },
+];
+
+it.each(replicas.filter(({ missing }) => !cannotRun(noLitestream() ?? missing)))(
+  'a second machine takes over from $kind after kill -9 of paygate and Litestream, and hands back',
+  async ({ begin }) => {
+    const newReplica = await begin();
     const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
-    const replica = join(diskFolder(), 'first');
+    const replica = newReplica('first');
     let first = await serve(setup);
     let litestream = replicate(setup, replica);
     const before = await issue(first, 5);
@@ -143,7 +199,7 @@ it.skipIf(cannotRun(noLitestream()))(
     }
 
     // The second machine replicates too. To hand back, it is moved, and nothing is skipped.
-    const back = replicate(there, join(diskFolder(), 'second'));
+    const back = replicate(there, newReplica('second'));
     await replicated(back.replica, before.length + after.length);
     const skipped = countIn(there.path, 'skipped');
     await back.end('SIGTERM');
