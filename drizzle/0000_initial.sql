@@ -143,6 +143,8 @@ CREATE TABLE `stores` (
 	`quote_seconds` integer DEFAULT 900 NOT NULL,
 	`tolerance_basis_points` integer DEFAULT 50 NOT NULL,
 	`return_url` text,
+	`auto_return` integer DEFAULT false NOT NULL,
+	`receipt_address` text,
 	`contact` text,
 	`language` text,
 	`embed_origins` text DEFAULT '' NOT NULL,

@@ -25,7 +25,7 @@ import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { type ClaimOptions, createClaims } from './claim.tsx';
-import { CustomerPage, frameScript } from './customer-page.tsx';
+import { CustomerPage, frameScript, leaveSeconds } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { receiptPage } from './receipt-page.tsx';
@@ -109,10 +109,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   orders.use(unframedHeaders);
   orders.get('/:id', (context) => {
     const { row, reading } = requested(context);
-    const seen = shown(row);
-    const { status } = seen.order;
-    if (status === 'open' || status === 'processing') reloadUnlessFollowed(context);
-    return context.html(<CustomerPage shown={seen} reading={reading} />);
+    return sendPage(context, shown(row), reading);
   });
   orders.get('/:id/live', (context) => {
     const { row } = requested(context);
@@ -146,6 +143,21 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     },
     stop: () => streams.stop(),
   };
+}
+
+/** The page of an order. It is loaded again while it may change, or leads to the shop. */
+function sendPage(
+  context: Context,
+  asked: ShownOrder,
+  reading: Reading,
+): Response | Promise<Response> {
+  const { status } = asked.order;
+  // In a frame, the shop would open inside of itself.
+  const isFramed = context.req.header('Sec-Fetch-Dest') === 'iframe';
+  const seen = isFramed ? { ...asked, leavesTo: null } : asked;
+  if (seen.leavesTo !== null) context.header('Refresh', `${leaveSeconds}; url=${seen.leavesTo}`);
+  else if (status === 'open' || status === 'processing') reloadUnlessFollowed(context);
+  return context.html(<CustomerPage shown={seen} reading={reading} />);
 }
 
 interface PageParts {

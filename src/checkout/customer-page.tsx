@@ -75,6 +75,7 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
         <RefundForm shown={shown} reading={reading} error={refundError} />
       </div>
       <div id="facts" data-live={live}>
+        {stage === 'paid' ? <h2>{words.receipt.title}</h2> : null}
         <Facts shown={shown} reading={reading} />
         <Payments shown={shown} reading={reading} />
         <Refunds shown={shown} reading={reading} />
@@ -181,7 +182,7 @@ const Until = ({ shown: { validUntil, isQuoted }, reading: { words, formats } }:
 };
 
 const Facts = ({
-  shown: { order, stage, excessSat, refundedSat, contact },
+  shown: { order, stage, excessSat, refundedSat, contact, receiptAddress },
   reading: { words, formats },
 }: Props) => {
   const { amount, currency, description, reference, quote, paid_at } = order;
@@ -214,6 +215,9 @@ const Facts = ({
       </Fact>
       <Fact name={facts.refunded}>
         {refundedSat > 0 && <Sentence text={formats.amount(refundedSat)} />}
+      </Fact>
+      <Fact name={facts.shopAddress}>
+        {isDone && receiptAddress && <bdi>{receiptAddress}</bdi>}
       </Fact>
       <Fact name={facts.contact}>{contact && <Contact contact={contact} />}</Fact>
       <Fact name={facts.ordered}>
@@ -301,14 +305,26 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
   );
 };
 
-const WayBack = ({ shown: { order, storeName, stage }, reading: { words } }: Props) => {
+/** After so many seconds a page that was just paid leads to the shop. */
+export const leaveSeconds = 5;
+
+const WayBack = ({ shown, reading: { words, formats } }: Props) => {
+  const { order, storeName, stage, leavesTo } = shown;
   const mayStillPay = order.status === 'open' && stage !== 'undecided';
   if (order.return_url === null || mayStillPay) return null;
   return (
     <p class="unprinted">
-      <a class="button" href={order.return_url} target="_top">
+      <a
+        class="button"
+        href={order.return_url}
+        target="_top"
+        {...(leavesTo !== null && { 'data-leave': true })}
+      >
         <Sentence text={words.pay.backTo(nameInText(storeName))} />
       </a>
+      {leavesTo === null ? null : (
+        <span class="hint">{words.pay.leaves(formats.seconds(leaveSeconds))}</span>
+      )}
     </p>
   );
 };

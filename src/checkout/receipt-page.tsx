@@ -131,6 +131,7 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
           <Pill tone={tones[state]}>{words.paymentStates[state]}</Pill>
         </p>
         <p>{words.receipt[state]}</p>
+        {state === 'confirmed' ? <h2>{words.receipt.title}</h2> : null}
         <Facts shown={shown} reading={reading} />
       </div>
       {order === undefined ? null : (
@@ -170,6 +171,9 @@ const Facts = ({
         <bdi dir="ltr">
           <code>{receipt.address}</code>
         </bdi>
+      </Fact>
+      <Fact name={facts.shopAddress}>
+        {owner?.receiptAddress && <bdi>{owner.receiptAddress}</bdi>}
       </Fact>
       <Fact name={facts.contact}>{owner?.contact && <Contact contact={owner.contact} />}</Fact>
       <Fact name={facts.transaction}>

@@ -11,6 +11,7 @@ import { type OrderJson, orderJson } from '../domain/order/order-json.ts';
 import { sumWithFees } from '../domain/order/refund.ts';
 import { sumSat } from '../domain/payment/money.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
+import { minuteMs } from '../lib/time-units.ts';
 import type { OrderRecord, OrderView } from '../store/orders/order-view.ts';
 
 /**
@@ -35,7 +36,11 @@ export interface ShownOrder {
   readonly storeName: string;
   /** How the customer reaches the shop. */
   readonly contact: string | null;
+  /** Name and address of the merchant; null without one. */
+  readonly receiptAddress: string | null;
   readonly stage: Stage;
+  /** The return URL, if the page leads there by itself because it was just paid; else null. */
+  readonly leavesTo: string | null;
   /** Sum of the payments that came late and do not count, or whose worth is unknown. */
   readonly undecidedSat: number;
   /** What the customer received back. */
@@ -79,7 +84,9 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
     order: orderJson(details, standing, ''),
     storeName,
     contact: record.contact,
+    receiptAddress: record.receiptAddress,
     stage,
+    leavesTo: leavesTo(record, stage, now),
     undecidedSat,
     refundedSat: sumSat(sent.map(({ amountSat }) => amountSat)),
     excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - sumWithFees(refunds)),
@@ -97,6 +104,22 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
     validUntil: isPriced ? (promised ?? facts).expiresAt : null,
     isQuoted: isPayable && promised !== null,
   };
+}
+
+/** A receipt that is opened later stays. */
+const leavingMs = minuteMs;
+
+function leavesTo(
+  { autoReturn, details, payments }: OrderRecord,
+  stage: Stage,
+  now: number,
+): string | null {
+  const { returnUrl, paidAt } = details;
+  const seenAt = Math.max(...payments.map(({ firstSeenAt }) => firstSeenAt));
+  const since = stage === 'paid' ? paidAt : stage === 'processing' ? seenAt : null;
+  const isFresh = since !== null && now - since < leavingMs;
+  // A header has the letters of ASCII alone.
+  return autoReturn && returnUrl !== null && isFresh ? (URL.parse(returnUrl)?.href ?? null) : null;
 }
 
 type Counted = {

@@ -49,6 +49,32 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     return watched;
   }
 
+  test('a page that is open while it is paid goes to the shop by itself', async () => {
+    const till = await openTill();
+    await till.app.withStore(({ database, catalog }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { autoReturn: true })),
+    );
+    const { page } = await follow(till);
+    await page.route('https://shop.example/**', (route) => route.fulfill({ body: 'Thanks' }));
+    await till.pay(25_000);
+    await page.getByText('You go back to the shop in 5 seconds.').waitFor();
+    await page.waitForURL('https://shop.example/thanks/1007');
+    await page.context().close();
+  });
+
+  test('I have paid is answered on the page, which passes the checks with it', async () => {
+    const till = await openTill();
+    const watched = await openPage(browser, { javaScriptEnabled: false });
+    const { page } = watched;
+    await page.goto(urlOf(till));
+    await page.getByText('I have paid').click();
+    await page.getByRole('button', { name: 'Look for my payment' }).click();
+    await page.getByRole('status').getByText('have not seen your payment yet').waitFor();
+    expect(page.url()).toBe(urlOf(till));
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await end(watched, till);
+  });
+
   test('the page is whole without JavaScript, from the price to the receipt', async () => {
     const till = await openTill();
     const watched = await openPage(browser, { javaScriptEnabled: false });

@@ -71,6 +71,7 @@ export const ar: Words = {
     payUntil: (time) => `آخر موعد للدفع: ${time}`,
     timeLeft: 'الوقت المتبقي:',
     showPriceNow: 'عرض السعر الحالي',
+    leaves: (time) => `العودة إلى المتجر بعد ${time}.`,
     backTo: (shop) => `العودة إلى ${shop}`,
   },
   facts: {
@@ -92,6 +93,7 @@ export const ar: Words = {
     address: 'إلى العنوان',
     confirmations: 'التأكيدات',
     refunded: 'المُعاد',
+    shopAddress: 'المتجر',
     contact: 'التواصل مع المتجر',
   },
   refund: {
@@ -128,6 +130,7 @@ export const ar: Words = {
       other: `تُعرض أحدث ${number(shown)} دفعة. تشمل المجاميع كل الدفعات.`,
     }),
   receipt: {
+    title: 'إيصال',
     seen: 'رُصدت دفعتك. ليس عليك فعل أي شيء: الدفعة في انتظار أول تأكيد.',
     confirming: 'دفعتك موجودة في كتلة. ليس عليك فعل أي شيء: الدفعة في انتظار مزيد من التأكيدات.',
     confirmed: 'تم تأكيد دفعتك. هذه الصفحة هي إيصالك.',

@@ -71,6 +71,7 @@ export const cs: Words = {
     payUntil: (time) => `Zaplaťte do: ${time}`,
     timeLeft: 'Zbývající čas:',
     showPriceNow: 'Zobrazit aktuální cenu',
+    leaves: (time) => `Návrat do obchodu nastane za ${time}.`,
     backTo: (shop) => `Zpět: ${shop}`,
   },
   facts: {
@@ -92,6 +93,7 @@ export const cs: Words = {
     address: 'Na adresu',
     confirmations: 'Potvrzení',
     refunded: 'Vráceno',
+    shopAddress: 'Obchod',
     contact: 'Kontakt na obchod',
   },
   refund: {
@@ -128,6 +130,7 @@ export const cs: Words = {
       other: `Zobrazeno je ${number(shown)} nejnovějších plateb. Součty zahrnují všechny.`,
     }),
   receipt: {
+    title: 'Stvrzenka',
     seen: 'Vaše platba byla zaznamenána. Nemusíte nic dělat: platba čeká na první potvrzení.',
     confirming: 'Vaše platba je v bloku. Nemusíte nic dělat: platba čeká na další potvrzení.',
     confirmed: 'Vaše platba je potvrzena. Tato stránka je vaší stvrzenkou.',

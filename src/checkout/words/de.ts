@@ -74,6 +74,7 @@ export const de: Words = {
     payUntil: (time) => `Zahlbar bis ${time}`,
     timeLeft: 'Verbleibende Zeit:',
     showPriceNow: 'Aktuellen Preis anzeigen',
+    leaves: (time) => `In ${time} geht es zurück zum Shop.`,
     backTo: (shop) => `Zurück zu ${shop}`,
   },
   facts: {
@@ -95,6 +96,7 @@ export const de: Words = {
     address: 'An Adresse',
     confirmations: 'Bestätigungen',
     refunded: 'Zurückgezahlt',
+    shopAddress: 'Shop',
     contact: 'Kontakt zum Shop',
   },
   refund: {
@@ -132,6 +134,7 @@ export const de: Words = {
       other: `Die neuesten ${number(shown)} Zahlungen werden angezeigt. In den Summen sind alle enthalten.`,
     }),
   receipt: {
+    title: 'Quittung',
     seen: 'Ihre Zahlung wurde erkannt. Sie müssen nichts tun: Sie wartet auf ihre erste Bestätigung.',
     confirming:
       'Ihre Zahlung steht in einem Block. Sie müssen nichts tun: Sie wartet auf weitere Bestätigungen.',

@@ -71,6 +71,7 @@ export const en: Words = {
     payUntil: (time) => `Pay until ${time}`,
     timeLeft: 'Time left:',
     showPriceNow: 'Show the price of now',
+    leaves: (time) => `You go back to the shop in ${time}.`,
     backTo: (shop) => `Back to ${shop}`,
   },
   facts: {
@@ -92,6 +93,7 @@ export const en: Words = {
     address: 'To address',
     confirmations: 'Confirmations',
     refunded: 'Paid back',
+    shopAddress: 'Shop',
     contact: 'Contact of the shop',
   },
   refund: {
@@ -127,6 +129,7 @@ export const en: Words = {
       other: `The newest ${number(shown)} payments are shown. The sums count all.`,
     }),
   receipt: {
+    title: 'Receipt',
     seen: 'Your payment was seen. You need do nothing: it waits for its first confirmation.',
     confirming: 'Your payment is in a block. You need do nothing: it waits for more confirmations.',
     confirmed: 'Your payment is confirmed. This page is your receipt.',

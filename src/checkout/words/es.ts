@@ -73,6 +73,7 @@ export const es: Words = {
     payUntil: (time) => `Puede pagar hasta: ${time}`,
     timeLeft: 'Tiempo restante:',
     showPriceNow: 'Mostrar el precio actual',
+    leaves: (time) => `Volverá a la tienda en ${time}.`,
     backTo: (shop) => `Volver a ${shop}`,
   },
   facts: {
@@ -94,6 +95,7 @@ export const es: Words = {
     address: 'A la dirección',
     confirmations: 'Confirmaciones',
     refunded: 'Devuelto',
+    shopAddress: 'Tienda',
     contact: 'Contacto de la tienda',
   },
   refund: {
@@ -130,6 +132,7 @@ export const es: Words = {
       other: `Se muestran los ${number(shown)} pagos más recientes. Las sumas los incluyen todos.`,
     }),
   receipt: {
+    title: 'Recibo',
     seen: 'Su pago se ha detectado. No tiene que hacer nada: el pago está a la espera de su primera confirmación.',
     confirming:
       'Su pago está en un bloque. No tiene que hacer nada: el pago está a la espera de más confirmaciones.',

@@ -74,6 +74,7 @@ export const fr: Words = {
     payUntil: (time) => `À payer jusqu’au ${time}`,
     timeLeft: 'Temps restant\u202F:',
     showPriceNow: 'Afficher le prix actuel',
+    leaves: (time) => `Retour à la boutique dans ${time}.`,
     backTo: (shop) => `Retour à ${shop}`,
   },
   facts: {
@@ -95,6 +96,7 @@ export const fr: Words = {
     address: 'À l’adresse',
     confirmations: 'Confirmations',
     refunded: 'Remboursé',
+    shopAddress: 'Boutique',
     contact: 'Contact de la boutique',
   },
   refund: {
@@ -134,6 +136,7 @@ export const fr: Words = {
       other: `Les ${number(shown)} paiements les plus récents sont affichés. Les totaux les comptent tous.`,
     }),
   receipt: {
+    title: 'Reçu',
     seen: 'Votre paiement a été détecté. Vous n’avez rien à faire\u202F: il est en attente de sa première confirmation.',
     confirming:
       'Votre paiement est dans un bloc. Vous n’avez rien à faire\u202F: il est en attente d’autres confirmations.',

@@ -73,6 +73,7 @@ export const it: Words = {
     payUntil: (time) => `Da pagare entro il ${time}`,
     timeLeft: 'Tempo rimanente:',
     showPriceNow: 'Mostra il prezzo attuale',
+    leaves: (time) => `Tornerà al negozio tra ${time}.`,
     backTo: (shop) => `Torna a ${shop}`,
   },
   facts: {
@@ -94,6 +95,7 @@ export const it: Words = {
     address: 'All’indirizzo',
     confirmations: 'Conferme',
     refunded: 'Restituito',
+    shopAddress: 'Negozio',
     contact: 'Contatto del negozio',
   },
   refund: {
@@ -130,6 +132,7 @@ export const it: Words = {
       other: `Sono mostrati i ${number(shown)} pagamenti più recenti. Le somme li comprendono tutti.`,
     }),
   receipt: {
+    title: 'Ricevuta',
     seen: 'Il Suo pagamento è stato rilevato. Non deve fare nulla: il pagamento è in attesa della prima conferma.',
     confirming:
       'Il Suo pagamento è in un blocco. Non deve fare nulla: il pagamento è in attesa di altre conferme.',

@@ -74,6 +74,7 @@ export const ja: Words = {
     payUntil: (time) => `お支払い期限：${time}`,
     timeLeft: '残り時間：',
     showPriceNow: '現在の価格を表示',
+    leaves: (time) => `${time}後にショップに戻ります。`,
     backTo: (shop) => `${shop}に戻る`,
   },
   facts: {
@@ -95,6 +96,7 @@ export const ja: Words = {
     address: '送金先アドレス',
     confirmations: '承認数',
     refunded: '返金済み',
+    shopAddress: 'ショップ',
     contact: 'ショップの連絡先',
   },
   refund: {
@@ -131,6 +133,7 @@ export const ja: Words = {
   newestPayments: (shown) =>
     `最新のお支払い${number(shown)}件を表示しています。合計にはすべてが含まれます。`,
   receipt: {
+    title: '領収書',
     seen: 'お支払いが検出されました。操作は必要ありません。現在、最初の承認を待っています。',
     confirming:
       'お支払いはブロックに取り込まれました。操作は必要ありません。現在、さらに承認を待っています。',

@@ -57,6 +57,13 @@ function createFormats(language: Language) {
     return isolated(leftToRight, format.format(amount as `${number}`));
   }
 
+  const spanIn = (unit: 'minute' | 'second', count: number): string =>
+    new Intl.NumberFormat(language, {
+      ...latin,
+      style: 'unit',
+      unit,
+      unitDisplay: 'long',
+    }).format(count);
   const number = (value: number): string => whole().format(value);
   const sat = (valueSat: number): string => isolated(leftToRight, `${number(valueSat)} sat`);
   const bitcoin = (valueSat: number): string => {
@@ -85,13 +92,9 @@ function createFormats(language: Language) {
       return format.format(-Math.floor(ms / length), unit);
     },
     /** `20 minutes` */
-    minutes: (count: number): string =>
-      new Intl.NumberFormat(language, {
-        ...latin,
-        style: 'unit',
-        unit: 'minute',
-        unitDisplay: 'long',
-      }).format(count),
+    minutes: (count: number): string => spanIn('minute', count),
+    /** `5 seconds` */
+    seconds: (count: number): string => spanIn('second', count),
     plural: (count: number, forms: PluralForms): string =>
       forms[rules().select(count)] ?? forms.other,
   };

@@ -73,6 +73,7 @@ export const nl: Words = {
     payUntil: (time) => `Te betalen tot ${time}`,
     timeLeft: 'Resterende tijd:',
     showPriceNow: 'Huidige prijs tonen',
+    leaves: (time) => `Over ${time} gaat u terug naar de winkel.`,
     backTo: (shop) => `Terug naar ${shop}`,
   },
   facts: {
@@ -94,6 +95,7 @@ export const nl: Words = {
     address: 'Aan adres',
     confirmations: 'Bevestigingen',
     refunded: 'Terugbetaald',
+    shopAddress: 'Winkel',
     contact: 'Contact met de winkel',
   },
   refund: {
@@ -130,6 +132,7 @@ export const nl: Words = {
       other: `De nieuwste ${number(shown)} betalingen worden getoond. In de totalen tellen alle betalingen mee.`,
     }),
   receipt: {
+    title: 'Betaalbewijs',
     seen: 'Uw betaling is gezien. U hoeft niets te doen: de betaling wacht op de eerste bevestiging.',
     confirming:
       'Uw betaling staat in een blok. U hoeft niets te doen: de betaling wacht op meer bevestigingen.',

@@ -73,6 +73,7 @@ export const pl: Words = {
     payUntil: (time) => `Termin zapłaty: ${time}`,
     timeLeft: 'Pozostały czas:',
     showPriceNow: 'Pokaż aktualną cenę',
+    leaves: (time) => `Powrót do sklepu nastąpi za ${time}.`,
     backTo: (shop) => `Powrót do ${shop}`,
   },
   facts: {
@@ -94,6 +95,7 @@ export const pl: Words = {
     address: 'Na adres',
     confirmations: 'Potwierdzenia',
     refunded: 'Zwrócono',
+    shopAddress: 'Sklep',
     contact: 'Kontakt ze sklepem',
   },
   refund: {
@@ -131,6 +133,7 @@ export const pl: Words = {
       other: `Pokazano ${number(shown)} najnowszych płatności. Sumy obejmują wszystkie.`,
     }),
   receipt: {
+    title: 'Pokwitowanie',
     seen: 'Płatność została wykryta. Nic nie trzeba robić: płatność czeka na pierwsze potwierdzenie.',
     confirming:
       'Płatność jest w bloku. Nic nie trzeba robić: płatność czeka na kolejne potwierdzenia.',

@@ -73,6 +73,7 @@ export const ptBR: Words = {
     payUntil: (time) => `Pague até: ${time}`,
     timeLeft: 'Tempo restante:',
     showPriceNow: 'Mostrar o preço atual',
+    leaves: (time) => `Você voltará à loja em ${time}.`,
     backTo: (shop) => `Voltar para ${shop}`,
   },
   facts: {
@@ -94,6 +95,7 @@ export const ptBR: Words = {
     address: 'Para o endereço',
     confirmations: 'Confirmações',
     refunded: 'Devolvido',
+    shopAddress: 'Loja',
     contact: 'Contato da loja',
   },
   refund: {
@@ -131,6 +133,7 @@ export const ptBR: Words = {
       other: `São mostrados os ${number(shown)} pagamentos mais recentes. As somas incluem todos.`,
     }),
   receipt: {
+    title: 'Recibo',
     seen: 'Seu pagamento foi detectado. Você não precisa fazer nada: o pagamento aguarda a primeira confirmação.',
     confirming:
       'Seu pagamento está em um bloco. Você não precisa fazer nada: o pagamento aguarda mais confirmações.',

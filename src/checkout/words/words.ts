@@ -69,6 +69,8 @@ export interface Words {
     readonly payUntil: One;
     readonly timeLeft: string;
     readonly showPriceNow: string;
+    /** @param time until the page leads to the shop, such as `5 seconds` */
+    readonly leaves: (time: string) => string;
     readonly backTo: One;
   };
   /** Names of facts. */
@@ -91,6 +93,8 @@ export interface Words {
     readonly address: string;
     readonly confirmations: string;
     readonly refunded: string;
+    /** Before the name and the address of the merchant. */
+    readonly shopAddress: string;
     /** How the shop is asked. */
     readonly contact: string;
   };
@@ -129,6 +133,7 @@ export interface Words {
   readonly newestPayments: (shown: number) => string;
   /** The page of one payment. */
   readonly receipt: {
+    readonly title: string;
     readonly seen: string;
     readonly confirming: string;
     readonly confirmed: string;

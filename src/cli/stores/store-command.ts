@@ -192,6 +192,8 @@ function detail(records: Records, row: StoreRow) {
     quote_seconds: row.quoteSeconds,
     tolerance_percent: row.toleranceBasisPoints / 100,
     return_url: row.returnUrl,
+    auto_return: row.autoReturn,
+    receipt_address: row.receiptAddress,
     contact: row.contact,
     language: row.language,
     embed: row.embedOrigins.split(' ').filter(Boolean),
@@ -399,7 +401,10 @@ const showOrderTerms = (row: StoreRow): string =>
     `quotes of ${row.quoteSeconds} s`,
     `tolerance ${row.toleranceBasisPoints / 100} %`,
     ...(row.latePolicy === 'ask' ? ['late money counts once you accept it'] : []),
-    ...(row.returnUrl === null ? [] : [`back to ${row.returnUrl}`]),
+    ...(row.returnUrl === null
+      ? []
+      : [`back to ${row.returnUrl}${row.autoReturn ? ' by itself' : ''}`]),
+    ...(row.receiptAddress === null ? [] : [`receipts of ${row.receiptAddress}`]),
     ...(row.contact === null ? [] : [`contact ${row.contact}`]),
     ...(row.language === null ? [] : [`language ${row.language}`]),
   ].join(', ');

@@ -1,6 +1,7 @@
 // How customers reach the shop: a mail address, a phone number, or the URL of a page.
 
 import { PaygateError } from '../../lib/errors.ts';
+import { isPlainText } from '../order/body-fields.ts';
 
 const mail = /^[^\s@<>"',;:?&]+@[^\s@<>"',;:?&]+\.[^\s@<>"',;:?&]+$/;
 const phone = /^\+?\d[\d ()/.-]{4,}$/;
@@ -13,6 +14,13 @@ export function parseContact(text: string): string {
     'invalid',
     'contact: a mail address, a phone number or a URL such as https://shop.example/contact expected',
   );
+}
+
+/** @throws PaygateError invalid */
+export function parseReceiptAddress(text: string): string {
+  const address = text.trim();
+  if (address.length <= 300 && isPlainText(address)) return address;
+  throw new PaygateError('invalid', 'receipt-address: one line of at most 300 characters expected');
 }
 
 /** What a link to a contact opens; undefined for a text that is none. */

@@ -24,7 +24,7 @@ import { languages, parseKnownLanguage } from '../text/language.ts';
 import { parseCallbackUrl, trimUrl } from '../text/url-text.ts';
 import { checkEmbedOrigins, parseEmbedOrigins } from './embed-origins.ts';
 import type { StoreSetting } from './setting-kinds.ts';
-import { parseContact } from './store-contact.ts';
+import { parseContact, parseReceiptAddress } from './store-contact.ts';
 
 export interface StoreSettings {
   readonly name: string;
@@ -46,6 +46,8 @@ export interface StoreSettings {
   readonly quoteSeconds: number;
   readonly toleranceBasisPoints: number;
   readonly returnUrl: string | null;
+  readonly autoReturn: boolean;
+  readonly receiptAddress: string | null;
   readonly contact: string | null;
   readonly language: string | null;
   /** See `parseEmbedOrigins`. */
@@ -216,6 +218,26 @@ export const storeSettings = {
     parse: trimUrl,
     none: null,
   },
+  autoReturn: {
+    kind: 'switch',
+    field: 'auto-return',
+    label: 'After the payment, the page of an order leads to the return URL by itself',
+    option: '--auto-return',
+    help: 'the page of an order leads to the return URL after the payment',
+    noHelp: 'the customer follows the link',
+  },
+  receiptAddress: {
+    kind: 'text',
+    field: 'receipt-address',
+    label: 'Name and address on receipts',
+    hint: 'For example Café Möwe, Hafenstr. 1, 20457 Hamburg, VAT DE123456789.',
+    option: '--receipt-address <text>',
+    help: 'name and address of the merchant on receipts',
+    noHelp: 'the name of the store alone',
+    parse: parseReceiptAddress,
+    maxLength: 300,
+    none: null,
+  },
   contact: {
     kind: 'text',
     field: 'contact',
@@ -276,6 +298,8 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   quoteSeconds: orderDefaults.quoteSeconds,
   toleranceBasisPoints: orderDefaults.toleranceBasisPoints,
   returnUrl: null,
+  autoReturn: false,
+  receiptAddress: null,
   contact: null,
   language: orderDefaults.language,
   embedOrigins: '',

@@ -41,6 +41,10 @@ export interface OrderRecord {
   readonly linkTitle: string | null;
   /** How customers reach the shop. */
   readonly contact: string | null;
+  /** Name and address of the merchant. */
+  readonly receiptAddress: string | null;
+  /** The page leads to the return URL by itself after the payment. */
+  readonly autoReturn: boolean;
   /** The payer chose the amount on the page of a link. */
   readonly isDonation: boolean;
   readonly facts: OrderFacts;
@@ -95,12 +99,15 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
-    const { minimumSat, linkTitle, linkId, linkAmount, contact, ...place } = found;
+    const { minimumSat, linkTitle, linkId, linkAmount, contact, ...rest } = found;
+    const { receiptAddress, autoReturn, ...place } = rest;
     return {
       row,
       details: { ...row, ...place, refunds: refundsOf(row.id) },
       linkTitle,
       contact,
+      receiptAddress,
+      autoReturn,
       isDonation: linkId !== null && linkAmount === null,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
@@ -257,6 +264,8 @@ const prepare = (orm: Orm) => ({
         address: addresses.address,
         storeName: stores.name,
         contact: stores.contact,
+        receiptAddress: stores.receiptAddress,
+        autoReturn: stores.autoReturn,
         linkPublicId: links.publicId,
         linkTitle: links.title,
         linkId: links.id,

@@ -81,6 +81,10 @@ export const stores = sqliteTable('stores', {
   /** Hundredths of a percent. */
   toleranceBasisPoints: integer('tolerance_basis_points').notNull().default(50),
   returnUrl: text('return_url'),
+  /** Whether the page of an order that was just paid leads there by itself. */
+  autoReturn: flag('auto_return'),
+  /** Name and address of the merchant, on receipts. */
+  receiptAddress: text('receipt_address'),
   /** How customers reach the shop (domain/store/store-contact.ts). */
   contact: text('contact'),
   language: text('language'),
