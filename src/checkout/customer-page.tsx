@@ -11,7 +11,16 @@ import frame from './browser/frame.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { ClaimForm } from './claim.tsx';
 import { instructionOf } from './instructions.ts';
-import { BothUnits, Contact, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import {
+  Adjustment,
+  BothUnits,
+  Contact,
+  Copied,
+  Fact,
+  Pill,
+  Sentence,
+  Time,
+} from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import { RefundForm, Refunds } from './refund-parts.tsx';
 import type { ShownOrder } from './shown-order.ts';
@@ -47,8 +56,13 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
         <bdi>{storeName}</bdi>
       </h1>
       <p class="price">
-        <Sentence text={priceOf(shown, reading)} />
+        <Sentence text={dueOf(shown, reading)} />
       </p>
+      <Adjustment
+        {...reading}
+        basisPoints={Math.round(order.adjust_percent * 100)}
+        price={priceOf(shown, reading)}
+      />
       <div id="status" data-live={live} data-now={shown.shownAt} aria-live="polite">
         <Pills shown={shown} reading={reading} />
         <p>
@@ -92,6 +106,12 @@ const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
   order.amount === null || order.currency === null
     ? formats.sat(order.amount_sat)
     : formats.money(order.amount, order.currency);
+
+/** What the customer pays: the price with its discount or surcharge. */
+const dueOf = ({ order }: ShownOrder, { formats }: Reading): string =>
+  order.amount_due === null || order.currency === null
+    ? formats.sat(order.amount_sat)
+    : formats.money(order.amount_due, order.currency);
 
 /** The state of the order, and what is unusual about it. */
 const Pills = ({ shown: { order, stage, excessSat }, reading: { words, formats } }: Props) => {

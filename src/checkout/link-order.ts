@@ -7,7 +7,13 @@ import { base64url } from '@scure/base';
 import { LinkRefusal } from '../domain/order/link-refusal.ts';
 import { idBytes, idOf } from '../domain/order/order-id.ts';
 import type { PayerInput } from '../domain/order/payer-input.ts';
-import { checkOrderSat, minOrderSat, satoshisOf } from '../domain/order/quote.ts';
+import {
+  adjusted,
+  checkOrderSat,
+  dueSatCents,
+  minOrderSat,
+  satoshisOf,
+} from '../domain/order/quote.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Records } from '../store/open-records.ts';
@@ -51,7 +57,7 @@ export interface SentForm extends PayerInput {
   readonly language: string | null;
 }
 
-type OrderedLink = Pick<LinkRow, 'id' | 'storeId' | 'currency'>;
+type OrderedLink = Pick<LinkRow, 'id' | 'storeId' | 'currency' | 'adjustBasisPoints'>;
 
 /**
  * The order of a form: the one that the form or its browser made before, while no money was seen.
@@ -61,8 +67,9 @@ type OrderedLink = Pick<LinkRow, 'id' | 'storeId' | 'currency'>;
 export async function orderByLink(
   options: LinkOrderOptions,
   link: OrderedLink,
-  form: SentForm,
+  sent: SentForm,
 ): Promise<OrderRow> {
+  const form = { ...sent, price: adjusted(sent.price, adjustmentOf(options, link)) };
   const { records, world, walletGap, checkIssuing, isPending, onIssued } = options;
   const { id, storeId, currency } = link;
   const { price, note, language, network } = form;
@@ -96,6 +103,13 @@ export async function orderByLink(
   await options.ensureInvoice(made.row);
   return made.row;
 }
+
+/** The discount or surcharge of a link, or of its store; 0 for prices in satoshis. */
+export const adjustmentOf = (
+  { records }: Pick<LinkOrderOptions, 'records'>,
+  { adjustBasisPoints, currency, storeId }: OrderedLink,
+): number =>
+  currency === null ? 0 : (adjustBasisPoints ?? records.catalog.store(storeId).adjustBasisPoints);
 
 /** A shop has no such key, because a header has no line break. */
 function idempotencyKeyOf(
@@ -136,7 +150,9 @@ function isAsSent(
   const isSame =
     price.kind === 'sat'
       ? known.kind === 'sat' && known.amountSat === price.amountSat
-      : known.kind === 'fiat' && known.minor === price.minor;
+      : known.kind === 'fiat' &&
+        known.minor === price.minor &&
+        dueSatCents(known) === dueSatCents(price);
   return (
     isSame &&
     row.reference === note &&

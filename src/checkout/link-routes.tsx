@@ -19,7 +19,7 @@ import {
 } from '../web/limits/request-origin.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
-import { type LinkOrderOptions, orderByLink, ownOrder } from './link-order.ts';
+import { adjustmentOf, type LinkOrderOptions, orderByLink, ownOrder } from './link-order.ts';
 import { orderOfCookie, setOrderCookie } from './payer-cookie.ts';
 import { amountRefusal, fieldErrors, typedAgain } from './payer-errors.ts';
 import type { FieldTexts, ShownLink } from './payer-form.tsx';
@@ -69,7 +69,8 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
     { typed, errors }: Pick<ShownLink, 'typed' | 'errors'>,
   ): Response | Promise<Response> {
     const formKey = base64url.encode(world.randomBytes(formKeyBytes));
-    const shown = { link, storeName, formKey, typed, errors };
+    const adjustBasisPoints = adjustmentOf(options, link);
+    const shown = { link, storeName, adjustBasisPoints, formKey, typed, errors };
     const isWrong = Object.keys(errors).length > 0;
     return context.html(<LinkPage shown={shown} reading={reading} />, isWrong ? 400 : 200);
   }

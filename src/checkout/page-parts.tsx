@@ -24,6 +24,25 @@ interface SentenceProps {
 }
 
 /** A text whose isolates become elements. */
+interface AdjustmentProps extends Pick<Reading, 'words' | 'formats'> {
+  /** Below 0 for a discount. */
+  readonly basisPoints: number;
+  /** The price before it, as text; undefined where the customer has not named one. */
+  readonly price?: string | undefined;
+}
+
+/** `10.00 EUR · 5% discount`, below what is due. */
+export const Adjustment = ({ basisPoints, price, words, formats }: AdjustmentProps) => {
+  if (basisPoints === 0) return null;
+  const named = basisPoints < 0 ? words.discount : words.surcharge;
+  const texts = [price, named(formats.percent(Math.abs(basisPoints)))];
+  return (
+    <p class="adjustment">
+      <Sentence text={texts.filter((text) => text !== undefined).join(' · ')} />
+    </p>
+  );
+};
+
 export const Sentence = ({ text, children }: SentenceProps) => (
   <>
     {text.split(partsOfText).map((part) => {

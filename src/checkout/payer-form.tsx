@@ -18,6 +18,8 @@ export interface FieldTexts {
 export interface ShownLink {
   readonly link: LinkRow;
   readonly storeName: string;
+  /** Its discount below 0 or surcharge; missing for none. */
+  readonly adjustBasisPoints?: number;
   /** See `SentForm`. */
   readonly formKey: string;
   readonly typed: FieldTexts;

@@ -1,14 +1,18 @@
 // The page of a link: its form for a customer.
 
+import { linkPrice } from '../domain/order/payer-input.ts';
+import { dueAmountOf } from '../domain/order/quote.ts';
 import { CheckoutFrame } from './checkout-frame.tsx';
-import { Sentence } from './page-parts.tsx';
+import { Adjustment, Sentence } from './page-parts.tsx';
 import { type LinkPageProps, PayerForm, shownAmount } from './payer-form.tsx';
 
 export const LinkPage = ({ shown, reading }: LinkPageProps) => {
   const { link, storeName } = shown;
   const { formats } = reading;
+  const { adjustBasisPoints = 0 } = shown;
   const { amount, currency, description } = link;
   const price = amount === null ? undefined : shownAmount(amount, currency, formats);
+  const due = amount === null ? undefined : dueAmountOf(linkPrice(link, amount), adjustBasisPoints);
   return (
     <CheckoutFrame reading={reading} title={`${link.title} – ${storeName}`}>
       <p class="shop">
@@ -17,11 +21,12 @@ export const LinkPage = ({ shown, reading }: LinkPageProps) => {
       <h1>
         <bdi>{link.title}</bdi>
       </h1>
-      {price === undefined ? null : (
+      {due === undefined ? null : (
         <p class="price">
-          <Sentence text={price} />
+          <Sentence text={shownAmount(due, currency, formats)} />
         </p>
       )}
+      <Adjustment {...reading} price={price} basisPoints={adjustBasisPoints} />
       {description === null ? null : (
         <p class="description">
           <bdi>{description}</bdi>

@@ -110,7 +110,7 @@ it('writes decimal commas between semicolons, for the own file only', async () =
   const [head, row] = stdout.split('\r\n');
   expect(head).toContain('\ufefftime_utc;type;store;order;reference;');
   expect(row).toContain(
-    '2026-11-01T12:00:00Z;payment;Shop;;;;;confirmed;EUR;;;;50000,00;50,00;;100000;0,00100000;',
+    '2026-11-01T12:00:00Z;payment;Shop;;;;;confirmed;EUR;;;;;;50000,00;50,00;;100000;0,00100000;',
   );
   expect((await run(shop, '--separator', 'comma')).stdout).toBe((await run(shop)).stdout);
   for (const [format, label] of [

@@ -107,7 +107,8 @@ const id = 'ord_3yQ8tZr6WmB1nK5vXc2dLp';
 /** The newest version that a receiver knows, before its event is `order.processing`. */
 const order: OrderJson = {
   ...{ id, store_id: 1, link_id: null, version: 2, status: 'processing', late: false },
-  ...{ amount: '12.50', currency: 'EUR', amount_sat: 25_000, received_sat: 25_000 },
+  ...{ amount: '12.50', currency: 'EUR', adjust_percent: 0, amount_due: '12.50' },
+  ...{ amount_sat: 25_000, received_sat: 25_000 },
   ...{ confirmed_sat: 0, missing_sat: 0, excess_sat: 0, quote: null, address: 'bc1qexample' },
   ...{ uri: null, lightning: null, page_url: `https://pay.example.com/o/${id}`, reference: '1007' },
   ...{ description: 'Zwei Plakate, 50 × 70 – „Blüte“', metadata: {}, return_url: null },

@@ -35,6 +35,11 @@ const otherFields = {
     .int('a whole number is expected')
     .nullish()
     .describe('It ends once so many of its orders are paid'),
+  adjust_percent: z
+    .number('a number is expected')
+    .nullish()
+    .meta({ format: 'double' })
+    .describe('A discount below 0, or a surcharge: -20 to 20; the default is that of the store'),
 };
 
 export const newLinkBody = z
@@ -69,6 +74,7 @@ const exampleLink = {
   note: 'optional' as const,
   active: true,
   most_orders: null,
+  adjust_percent: null,
   order_count: 3,
   paid_count: 2,
   url: 'https://pay.example.com/l/lnk_8Fj2RkW5nXc1vB7mQd4tLs',
@@ -93,6 +99,11 @@ export const linkAnswer = z
     note: z.enum(noteRules),
     active: z.boolean(),
     most_orders: z.int().nullable(),
+    adjust_percent: z
+      .number()
+      .nullable()
+      .meta({ format: 'double' })
+      .describe('null for that of the store'),
     order_count: z.int().nonnegative(),
     paid_count: z.int().nonnegative(),
     url: z.string().describe('The page for the payer'),

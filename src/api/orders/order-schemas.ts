@@ -45,6 +45,11 @@ export const newOrderBody = z
       .nullish()
       .meta({ format: 'double' })
       .describe('By how much the payments may fall short; 0 to 10'),
+    adjust_percent: z
+      .number('a number is expected')
+      .nullish()
+      .meta({ format: 'double' })
+      .describe('A discount below 0, or a surcharge: -20 to 20; the default is that of the store'),
     return_url: text('text is expected').describe('A link on the page of the order'),
     language: text('text is expected').describe('Of the page, such as de'),
     metadata: z
@@ -136,9 +141,17 @@ export const orderAnswer = z
     version: z.int().describe('Rises with each event of the order'),
     status: orderStatus,
     late: z.boolean().describe('A payment that counts is late'),
-    amount: z.string().nullable().describe('null for a price in satoshis'),
+    amount: z.string().nullable().describe('The price; null for a price in satoshis'),
     currency: z.string().nullable(),
-    amount_sat: satoshis.describe('The price in satoshis, by the newest quote'),
+    adjust_percent: z
+      .number()
+      .meta({ format: 'double' })
+      .describe('The discount below 0, or the surcharge; 0 for a price in satoshis'),
+    amount_due: z
+      .string()
+      .nullable()
+      .describe('What is due of the price, rounded up to the last decimal'),
+    amount_sat: satoshis.describe('What is due in satoshis, by the newest quote'),
     received_sat: satoshis,
     confirmed_sat: satoshis.describe('What is final of it'),
     missing_sat: satoshis.nullable().describe('null while no quote is in force'),
@@ -209,6 +222,8 @@ function exampleOrder(): OrderJson {
     late: false,
     amount: '12.50',
     currency: 'EUR',
+    adjust_percent: 0,
+    amount_due: '12.50',
     amount_sat: 25_000,
     received_sat: 0,
     confirmed_sat: 0,

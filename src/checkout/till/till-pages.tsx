@@ -1,6 +1,7 @@
 // What a till shows: the keypad, a sale as large as the screen, and the sales of the day.
 
 import type { Child } from 'hono/jsx';
+import { dueMinorOf, storedPriceOf } from '../../domain/order/quote.ts';
 import { orderWords } from '../../domain/order/state-words.ts';
 import { typedDigitsOf } from '../../domain/order/typed-amount.ts';
 import { sumSat } from '../../domain/payment/money.ts';
@@ -10,7 +11,7 @@ import { QrCode } from '../../web/qr-code.tsx';
 import script from '../browser/till.client.js?raw';
 import { CheckoutFrame } from '../checkout-frame.tsx';
 import { instructionOf } from '../instructions.ts';
-import { Pill, Sentence, Time } from '../page-parts.tsx';
+import { Adjustment, Pill, Sentence, Time } from '../page-parts.tsx';
 import { shownAmount } from '../payer-form.tsx';
 import type { ShownOrder } from '../shown-order.ts';
 import { type LanguageFormats, nameInText } from '../words/language-formats.ts';
@@ -159,8 +160,13 @@ export const SalePage = (props: SalePageProps) => {
   return (
     <TillFrame {...props} root="../../" isLive>
       <h1 class="price">
-        <Sentence text={priceText(row, reading.formats)} />
+        <Sentence text={dueText(row, reading.formats)} />
       </h1>
+      <Adjustment
+        {...reading}
+        price={shownAmount(row.amountMinor ?? 0, row.currency, reading.formats)}
+        basisPoints={row.adjustBasisPoints}
+      />
       <div id="status" data-live={live} aria-live="polite">
         <SalePill {...props} />
         {isToScan ? null : (
@@ -218,7 +224,7 @@ const SalePill = ({ shown, reading: { words } }: SalePageProps) => {
  */
 function adviceOf({ row, shown, reading, till: { seenUpTo }, currency }: SalePageProps): string {
   if (!isUnmined(shown)) return instructionOf(shown, reading);
-  const isEnough = seenUpTo !== null && row.currency === currency && priceMinorOf(row) <= seenUpTo;
+  const isEnough = seenUpTo !== null && row.currency === currency && dueOf(row) <= seenUpTo;
   return isEnough ? reading.words.till.letGo : reading.words.till.waitForBlock;
 }
 
@@ -253,7 +259,7 @@ export const SalesPage = (props: SalesPageProps) => {
         {sales.map((row) => (
           <li>
             <a href={`sales/${row.publicId}${langQuery}`}>
-              <Sentence text={priceText(row, formats)} />
+              <Sentence text={dueText(row, formats)} />
             </a>
             <Pill tone={orderWords[row.status].tone}>{words.orderStates[row.status]}</Pill>
             <Time at={row.createdAt} formats={formats} />
@@ -269,11 +275,14 @@ export const SalesPage = (props: SalesPageProps) => {
   );
 };
 
-/** The price in minor units of the currency, or in satoshis. */
-const priceMinorOf = ({ amountMinor, amountSat }: OrderRow): number => amountMinor ?? amountSat;
+/** What is due in minor units of the currency, or in satoshis. */
+function dueOf(row: OrderRow): number {
+  const price = storedPriceOf(row);
+  return price === undefined ? row.amountSat : Number(dueMinorOf(price));
+}
 
-const priceText = (row: OrderRow, formats: LanguageFormats): string =>
-  shownAmount(priceMinorOf(row), row.currency, formats);
+const dueText = (row: OrderRow, formats: LanguageFormats): string =>
+  shownAmount(dueOf(row), row.currency, formats);
 
 /** A sum for each currency: of the paid ones, and of those that wait for a block. */
 function sumsOf(sales: readonly OrderRow[], formats: LanguageFormats): string[] {
@@ -281,6 +290,6 @@ function sumsOf(sales: readonly OrderRow[], formats: LanguageFormats): string[] 
   const currencies = new Set(counted.map(({ currency }) => currency));
   return [...currencies].map((currency) => {
     const rows = counted.filter((row) => row.currency === currency);
-    return shownAmount(sumSat(rows.map(priceMinorOf)), currency, formats);
+    return shownAmount(sumSat(rows.map(dueOf)), currency, formats);
   });
 }

@@ -58,6 +58,8 @@ export const ar: Words = {
   late: 'متأخر',
   shortBy: (amount) => `ينقص ${amount}`,
   overBy: (amount) => `زيادة ${amount}`,
+  discount: (percent) => `خصم ${percent}`,
+  surcharge: (percent) => `رسوم إضافية ${percent}`,
   pay: {
     payment: 'الدفع',
     openWallet: 'فتح في محفظة',

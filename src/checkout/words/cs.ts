@@ -58,6 +58,8 @@ export const cs: Words = {
   late: 'Opožděná',
   shortBy: (amount) => `Chybí ${amount}`,
   overBy: (amount) => `Navíc ${amount}`,
+  discount: (percent) => `Sleva ${percent}`,
+  surcharge: (percent) => `Přirážka ${percent}`,
   pay: {
     payment: 'Platba',
     openWallet: 'Otevřít v peněžence',

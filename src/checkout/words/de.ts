@@ -61,6 +61,8 @@ export const de: Words = {
   late: 'Verspätet',
   shortBy: (amount) => `Es fehlen ${amount}`,
   overBy: (amount) => `${amount} zu viel`,
+  discount: (percent) => `${percent} Rabatt`,
+  surcharge: (percent) => `${percent} Aufschlag`,
   pay: {
     payment: 'Zahlung',
     openWallet: 'In einer Wallet öffnen',

@@ -58,6 +58,8 @@ export const en: Words = {
   late: 'Late',
   shortBy: (amount) => `Short by ${amount}`,
   overBy: (amount) => `Over by ${amount}`,
+  discount: (percent) => `${percent} discount`,
+  surcharge: (percent) => `${percent} surcharge`,
   pay: {
     payment: 'Payment',
     openWallet: 'Open in a wallet',

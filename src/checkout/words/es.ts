@@ -60,6 +60,8 @@ export const es: Words = {
   late: 'Con retraso',
   shortBy: (amount) => `Faltan ${amount}`,
   overBy: (amount) => `Sobran ${amount}`,
+  discount: (percent) => `Descuento del ${percent}`,
+  surcharge: (percent) => `Recargo del ${percent}`,
   pay: {
     payment: 'Pago',
     openWallet: 'Abrir en una billetera',

@@ -61,6 +61,8 @@ export const fr: Words = {
   late: 'En retard',
   shortBy: (amount) => `Il manque ${amount}`,
   overBy: (amount) => `${amount} de trop`,
+  discount: (percent) => `Remise de ${percent}`,
+  surcharge: (percent) => `Supplément de ${percent}`,
   pay: {
     payment: 'Paiement',
     openWallet: 'Ouvrir dans un portefeuille',

@@ -60,6 +60,8 @@ export const it: Words = {
   late: 'In ritardo',
   shortBy: (amount) => `Mancano ${amount}`,
   overBy: (amount) => `${amount} in più`,
+  discount: (percent) => `Sconto del ${percent}`,
+  surcharge: (percent) => `Maggiorazione del ${percent}`,
   pay: {
     payment: 'Pagamento',
     openWallet: 'Apri in un portafoglio',

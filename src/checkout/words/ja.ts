@@ -61,6 +61,8 @@ export const ja: Words = {
   late: '期限後',
   shortBy: (amount) => `${amount}不足`,
   overBy: (amount) => `${amount}超過`,
+  discount: (percent) => `${percent}割引`,
+  surcharge: (percent) => `${percent}の追加料金`,
   pay: {
     payment: 'お支払い',
     openWallet: 'ウォレットで開く',

@@ -65,6 +65,9 @@ function createFormats(language: Language) {
       unitDisplay: 'long',
     }).format(count);
   const number = (value: number): string => whole().format(value);
+  const percents = lazy(
+    () => new Intl.NumberFormat(language, { ...latin, style: 'percent', maximumFractionDigits: 2 }),
+  );
   const sat = (valueSat: number): string => isolated(leftToRight, `${number(valueSat)} sat`);
   const bitcoin = (valueSat: number): string => {
     const text = coins().format(formatBitcoin(valueSat) as `${number}`);
@@ -72,6 +75,9 @@ function createFormats(language: Language) {
   };
   return {
     number,
+    /** @param basisPoints hundredths of a percent */
+    percent: (basisPoints: number): string =>
+      isolated(leftToRight, percents().format(basisPoints / 10_000)),
     /** What stands before decimals. */
     decimalSeparator: lazy(() => number(1.5).replaceAll(/\d/g, '') as DecimalSeparator),
     /** `1.000 or 1000.000` */

@@ -60,6 +60,8 @@ export const nl: Words = {
   late: 'Te laat',
   shortBy: (amount) => `${amount} te weinig`,
   overBy: (amount) => `${amount} te veel`,
+  discount: (percent) => `${percent} korting`,
+  surcharge: (percent) => `${percent} toeslag`,
   pay: {
     payment: 'Betaling',
     openWallet: 'Openen in een wallet',

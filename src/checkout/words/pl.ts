@@ -60,6 +60,8 @@ export const pl: Words = {
   late: 'Po terminie',
   shortBy: (amount) => `Brakuje ${amount}`,
   overBy: (amount) => `Nadpłata ${amount}`,
+  discount: (percent) => `Rabat ${percent}`,
+  surcharge: (percent) => `Dopłata ${percent}`,
   pay: {
     payment: 'Płatność',
     openWallet: 'Otwórz w portfelu',

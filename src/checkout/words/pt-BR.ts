@@ -60,6 +60,8 @@ export const ptBR: Words = {
   late: 'Com atraso',
   shortBy: (amount) => `Faltam ${amount}`,
   overBy: (amount) => `${amount} a mais`,
+  discount: (percent) => `Desconto de ${percent}`,
+  surcharge: (percent) => `Acréscimo de ${percent}`,
   pay: {
     payment: 'Pagamento',
     openWallet: 'Abrir em uma carteira',

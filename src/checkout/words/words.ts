@@ -54,6 +54,9 @@ export interface Words {
   readonly late: string;
   readonly shortBy: One;
   readonly overBy: One;
+  /** Of a price, in percent. */
+  readonly discount: One;
+  readonly surcharge: One;
   /** The parts that are paid from. */
   readonly pay: {
     readonly payment: string;

@@ -11,6 +11,7 @@ import {
 } from '../../domain/order/link-input.ts';
 import type { LinkJson } from '../../domain/order/link-json.ts';
 import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
+import { signedNumberIn } from '../../domain/store/store-settings.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
 import type { Records } from '../../store/open-records.ts';
@@ -97,7 +98,10 @@ interface LinkOptions extends FileOptions {
   readonly suggested?: readonly string[] | false;
   readonly note?: LinkInput['note'];
   readonly maxOrders?: number | false;
+  readonly adjustPercent?: number | false;
 }
+
+const adjustHelp = 'discount (-5) or surcharge (5); without it, that of the store';
 
 function withLinkOptions(command: Command): Command {
   return command
@@ -108,7 +112,8 @@ function withLinkOptions(command: Command): Command {
     .option('--max <amount>', 'greatest amount that a payer may enter')
     .option('--suggested <amounts...>', 'amounts that a payer may choose')
     .addOption(new Option('--note <rule>', 'a note by the payer').choices(noteRules))
-    .option('--max-orders <n>', 'end the link once so many of its orders are paid', Number);
+    .option('--max-orders <n>', 'end the link once so many of its orders are paid', Number)
+    .option('--adjust-percent <percent>', adjustHelp, signedNumberIn);
 }
 
 function addCommand(): Command {
@@ -151,7 +156,8 @@ function setCommand(): Command {
     .option('--no-min', 'no least amount')
     .option('--no-max', 'no greatest amount')
     .option('--no-suggested', 'no suggestions')
-    .option('--no-max-orders', 'no limit of orders');
+    .option('--no-max-orders', 'no limit of orders')
+    .option('--no-adjust-percent', 'the discount or surcharge of the store');
   return command.action((id: string, given: LinkOptions) => {
     const { db, network, json, ...changes } = given;
     if (Object.keys(changes).length === 0) {
@@ -192,13 +198,15 @@ const change = (
  * @param before the currency of the link before its change
  */
 function bodyOf(given: LinkOptions, before: string | null): LinkBody {
-  const { title, description, note, maxOrders, currency = before || false } = given;
+  const { title, description, note, maxOrders, adjustPercent } = given;
+  const { currency = before || false } = given;
   return {
     title,
     note,
     ...amountsOf(given, currency !== false),
     description: orNull(description),
     most_orders: orNull(maxOrders),
+    adjust_percent: orNull(adjustPercent),
     currency: orNull(given.currency),
   };
 }
@@ -252,7 +260,7 @@ const linkList: TextList<LinkJson> = {
 };
 
 function renderLink(link: LinkJson): string {
-  const { description, currency, most_orders: mostOrders } = link;
+  const { description, currency, most_orders: mostOrders, adjust_percent: percent } = link;
   const suggested = currency === null ? link.suggested_sat : link.suggested;
   return table([
     ['id', link.id],
@@ -262,6 +270,9 @@ function renderLink(link: LinkJson): string {
     ...(description === null ? [] : [['description', description]]),
     ['amount', amountText(link)],
     ...(suggested.length === 0 ? [] : [['suggested', suggested.join(', ')]]),
+    ...(percent === null
+      ? []
+      : [[percent < 0 ? 'discount' : 'surcharge', `${Math.abs(percent)} %`]]),
     ['note', link.note],
     ['state', link.active ? 'on' : 'off'],
     ['orders', `${link.order_count}, ${link.paid_count} paid`],

@@ -191,6 +191,7 @@ function detail(records: Records, row: StoreRow) {
     order_expires: row.orderSeconds,
     quote_seconds: row.quoteSeconds,
     tolerance_percent: row.toleranceBasisPoints / 100,
+    adjust_percent: row.adjustBasisPoints / 100,
     return_url: row.returnUrl,
     auto_return: row.autoReturn,
     receipt_address: row.receiptAddress,
@@ -395,11 +396,15 @@ function removeWebhookCommand(): Command {
     );
 }
 
+const adjustmentText = ({ adjustBasisPoints }: StoreRow): string =>
+  `${adjustBasisPoints < 0 ? 'discount' : 'surcharge'} ${Math.abs(adjustBasisPoints) / 100} %`;
+
 const showOrderTerms = (row: StoreRow): string =>
   [
     row.orderSeconds === 0 ? 'never expire' : `expire after ${row.orderSeconds} s`,
     `quotes of ${row.quoteSeconds} s`,
     `tolerance ${row.toleranceBasisPoints / 100} %`,
+    ...(row.adjustBasisPoints === 0 ? [] : [adjustmentText(row)]),
     ...(row.latePolicy === 'ask' ? ['late money counts once you accept it'] : []),
     ...(row.returnUrl === null
       ? []

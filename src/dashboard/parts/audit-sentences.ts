@@ -21,6 +21,7 @@ const atFirstStart = (by: unknown): string => (by === 'first start' ? ' at the f
 /** Names of settings for people, if the name in the entry is not made of plain words. */
 const settingNames: Readonly<Record<string, string>> = {
   http_callback: 'Callback URL',
+  adjustBasisPoints: 'discount or surcharge',
   own_callback_ca: 'certificate authority of the Callback URL',
 };
 

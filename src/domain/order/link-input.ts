@@ -13,7 +13,7 @@ import {
   parsePriceCurrency,
   parseText,
 } from './body-fields.ts';
-import { maxDescriptionBytes } from './order-input.ts';
+import { maxDescriptionBytes, parseAdjustment } from './order-input.ts';
 import { checkOrderSat } from './quote.ts';
 
 /** Whether a payer enters a note: never, if they like, or always. */
@@ -35,6 +35,7 @@ export interface LinkBody {
   readonly note?: Optional<NoteRule>;
   readonly active?: Optional<boolean>;
   readonly most_orders?: Optional<number>;
+  readonly adjust_percent?: Optional<number>;
 }
 
 /** Amounts in minor units of the currency, or in satoshis without one. */
@@ -54,6 +55,8 @@ export interface LinkInput extends LinkAmounts {
   readonly isActive: boolean;
   /** How many paid orders end it; null for no limit. */
   readonly maxOrders: number | null;
+  /** A discount below 0 or a surcharge; null for that of the store. */
+  readonly adjustBasisPoints: number | null;
 }
 
 export const maxTitleBytes = 200;
@@ -81,6 +84,12 @@ export function parseLinkInput(body: LinkBody): LinkInput {
     note: body.note ?? 'no',
     isActive: body.active ?? true,
     maxOrders: field('most_orders', body.most_orders, null, parseMaxOrders),
+    adjustBasisPoints: field('adjust_percent', body.adjust_percent, null, (percent) => {
+      if (!isGiven(body.currency)) {
+        throwInvalid('a price in satoshis has no discount and no surcharge');
+      }
+      return parseAdjustment(percent);
+    }),
   };
   if (problems.length > 0) throw new BodyProblems(problems);
   return input;
@@ -104,6 +113,7 @@ export function linkBodyOf(link: LinkInput) {
     note,
     active: link.isActive,
     most_orders: link.maxOrders,
+    adjust_percent: link.adjustBasisPoints === null ? null : link.adjustBasisPoints / 100,
   } satisfies Required<LinkBody>;
 }
 

@@ -22,7 +22,7 @@ import {
   parsePriceCurrency,
   parseText,
 } from './body-fields.ts';
-import { checkOrderSat, type FiatPrice, type SatPrice } from './quote.ts';
+import { adjusted, checkOrderSat, type FiatPrice, type SatPrice } from './quote.ts';
 
 export interface OrderBody {
   readonly amount?: Optional<string>;
@@ -33,6 +33,7 @@ export interface OrderBody {
   readonly expires_in?: Optional<number>;
   readonly quote_seconds?: Optional<number>;
   readonly tolerance_percent?: Optional<number>;
+  readonly adjust_percent?: Optional<number>;
   readonly return_url?: Optional<string>;
   readonly language?: Optional<string>;
   readonly metadata?: Optional<Readonly<Record<string, string>>>;
@@ -44,6 +45,8 @@ export interface OrderDefaults {
   readonly quoteSeconds: number;
   readonly toleranceBasisPoints: number;
   readonly language: string | null;
+  /** A discount below 0 or a surcharge of prices in a currency. */
+  readonly adjustBasisPoints: number;
 }
 
 /** For a store without these settings. */
@@ -52,9 +55,11 @@ export const orderDefaults: OrderDefaults = {
   quoteSeconds: 900,
   toleranceBasisPoints: 50,
   language: null,
+  adjustBasisPoints: 0,
 };
 
-export interface OrderInput extends OrderDefaults {
+export interface OrderInput extends Omit<OrderDefaults, 'adjustBasisPoints'> {
+  /** With its discount or surcharge. */
   readonly price: FiatPrice | SatPrice;
   readonly reference: string | null;
   readonly description: string | null;
@@ -72,6 +77,7 @@ export const maxExpirySeconds = 366 * 86_400;
 export const minQuoteSeconds = 300;
 export const maxQuoteSeconds = 3_600;
 export const maxTolerancePercent = 10;
+export const maxAdjustPercent = 20;
 
 /**
  * Reads the body of a new order.
@@ -88,6 +94,7 @@ export function parseOrderInput(
   refusePrivateMaterial(texts);
   const { field, problems } = createFieldReader<keyof OrderBody>();
   const price = priceOf(body, field);
+  const adjustment = adjustmentOf(body, price, field) ?? defaults.adjustBasisPoints;
   const input = {
     reference: field('reference', body.reference, null, parseReference),
     description: field('description', body.description, null, parseDescription),
@@ -114,7 +121,7 @@ export function parseOrderInput(
     metadata: field('metadata', body.metadata, {}, parseMetadata),
   };
   if (price === undefined || problems.length > 0) throw new BodyProblems(problems);
-  return { price, ...input };
+  return { price: adjusted(price, adjustment), ...input };
 }
 
 function textsOf(body: OrderBody): string[] {
@@ -148,6 +155,21 @@ function priceOf(body: OrderBody, field: ReadField): FiatPrice | SatPrice | unde
   }));
 }
 
+/** The discount or surcharge that the body names; null without one. */
+function adjustmentOf(
+  { adjust_percent: percent }: OrderBody,
+  price: FiatPrice | SatPrice | undefined,
+  field: ReadField,
+): number | null {
+  return field('adjust_percent', percent, null, (given) => {
+    const basisPoints = parseAdjustment(given);
+    if (price?.kind === 'sat' && basisPoints !== 0) {
+      throwInvalid('a price in satoshis has no discount and no surcharge');
+    }
+    return basisPoints;
+  });
+}
+
 function parseSatPrice(amountSat: number): SatPrice {
   if (!Number.isInteger(amountSat)) throwInvalid('whole satoshis are expected');
   checkOrderSat(amountSat);
@@ -169,11 +191,20 @@ export const parseQuoteSeconds = (seconds: number): number =>
 export const parseExpirySeconds = (seconds: number): number =>
   seconds === 0 ? 0 : parseSeconds(seconds, minExpirySeconds, maxExpirySeconds, ', or 0 for never');
 
-export function parseTolerance(percent: number): number {
-  const toleranceBasisPoints = Math.round(percent * 100);
-  const isExact = toleranceBasisPoints / 100 === percent;
-  if (isExact && percent >= 0 && percent <= maxTolerancePercent) return toleranceBasisPoints;
-  throwInvalid(`a number from 0 to ${maxTolerancePercent} with at most 2 decimals is expected`);
+export const parseTolerance = (percent: number): number =>
+  parsePercent(percent, 0, maxTolerancePercent);
+
+/** A discount is below 0, a surcharge above. */
+export const parseAdjustment = (percent: number): number =>
+  parsePercent(percent, -maxAdjustPercent, maxAdjustPercent);
+
+/** @returns hundredths of a percent */
+function parsePercent(percent: number, min: number, max: number): number {
+  const basisPoints = Math.round(percent * 100);
+  const isExact = basisPoints / 100 === percent;
+  // Minus zero is zero.
+  if (isExact && percent >= min && percent <= max) return basisPoints || 0;
+  throwInvalid(`a number from ${min} to ${max} with at most 2 decimals is expected`);
 }
 
 /** The URL as it was given: a link of the page, which paygate itself never opens. */

@@ -7,9 +7,10 @@ import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
 import type { OrderInvoice } from './lightning-invoice.ts';
 import type { OrderPayment, PaymentStanding, Standing } from './order.ts';
+import { dueText, type StoredPrice } from './quote.ts';
 import { refundStateOf, type ShownRefund } from './refund.ts';
 
-export interface OrderDetails {
+export interface OrderDetails extends StoredPrice {
   readonly publicId: string;
   readonly storeId: number;
   readonly storeName: string;
@@ -17,9 +18,6 @@ export interface OrderDetails {
   readonly linkPublicId: string | null;
   readonly address: string;
   readonly version: number;
-  readonly currency: string | null;
-  /** In minor units of the currency. */
-  readonly amountMinor: number | null;
   readonly reference: string | null;
   readonly description: string | null;
   /** JSON: pairs of text. */
@@ -73,6 +71,8 @@ export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>,
     amount:
       currency === null || amountMinor === null ? null : formatMoney(BigInt(amountMinor), currency),
     currency,
+    adjust_percent: order.adjustBasisPoints / 100,
+    amount_due: dueText(order),
     amount_sat: standing.amountSat,
     received_sat: standing.receivedSat,
     confirmed_sat: standing.confirmedSat,

@@ -12,10 +12,17 @@ import {
   type SeenPayment,
   type Window,
 } from '../payment/in-time.ts';
-import { boundedSat, ceilDivide, satCentsOf } from '../payment/money.ts';
+import { boundedSat, ceilDivide } from '../payment/money.ts';
 import { isFinalState } from '../payment/payment.ts';
 import { eventIdFor } from './order-id.ts';
-import { type FiatPrice, isInForce, type Quote, type SatPrice } from './quote.ts';
+import {
+  basisPoints,
+  dueSatCents,
+  type FiatPrice,
+  isInForce,
+  type Quote,
+  type SatPrice,
+} from './quote.ts';
 
 export type OrderStatus = 'open' | 'processing' | 'paid' | 'expired' | 'canceled';
 
@@ -106,8 +113,6 @@ interface Bar {
   readonly satoshi: bigint;
 }
 
-const basisPoints = 10_000;
-
 /**
  * @param quotes in the order in which they were made; at least one for a price in a currency
  * @param payments all that its address ever received, with those that are gone
@@ -170,7 +175,7 @@ function barOf(
   }
   return {
     unit: 'satoshi-cent',
-    amount: satCentsOf(price.minor, price.currency),
+    amount: dueSatCents(price),
     toleranceBasisPoints,
     satoshi: BigInt(newestOf(quotes).rateCents),
   };

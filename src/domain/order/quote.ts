@@ -6,7 +6,7 @@ import { maxMoneySat } from '../../bitcoin/transaction.ts';
 import { throwInvalid } from '../../lib/errors.ts';
 import { secondMs } from '../../lib/time-units.ts';
 import type { Window } from '../payment/in-time.ts';
-import { ceilDivide, satCentsOf } from '../payment/money.ts';
+import { ceilDivide, formatMoney, satCentsOf } from '../payment/money.ts';
 
 /** A price in a currency, in its minor units. */
 export interface FiatPrice {
@@ -14,6 +14,8 @@ export interface FiatPrice {
   /** ISO 4217. */
   readonly currency: string;
   readonly minor: bigint;
+  /** A discount below 0 or a surcharge, in hundredths of a percent; missing for none. */
+  readonly adjustBasisPoints?: number;
 }
 
 export interface SatPrice {
@@ -36,9 +38,54 @@ export const maxQuotes = 500;
 /** Outputs below it are dust: nodes do not relay them. */
 export const minOrderSat = 546;
 
-/** The satoshis of an amount at a rate, rounded up once. */
-export const amountSatAt = ({ minor, currency }: FiatPrice, rateCents: number): bigint =>
-  ceilDivide(satCentsOf(minor, currency), BigInt(rateCents));
+/** One, in hundredths of a percent. */
+export const basisPoints = 10_000;
+
+/** A price with a discount or surcharge. A price in satoshis never has one. */
+export const adjusted = <P extends FiatPrice | SatPrice>(price: P, adjustBasisPoints: number): P =>
+  price.kind === 'sat' || adjustBasisPoints === 0 ? price : { ...price, adjustBasisPoints };
+
+/** How rows store a price: without a currency it is one in satoshis. */
+export interface StoredPrice {
+  readonly currency: string | null;
+  /** In minor units of the currency. */
+  readonly amountMinor: number | null;
+  readonly adjustBasisPoints: number;
+}
+
+/** Undefined for a price in satoshis. */
+export const storedPriceOf = (row: StoredPrice): FiatPrice | undefined => {
+  const { currency, amountMinor, adjustBasisPoints } = row;
+  if (currency === null || amountMinor === null) return undefined;
+  return adjusted({ kind: 'fiat', currency, minor: BigInt(amountMinor) }, adjustBasisPoints);
+};
+
+/**
+ * What is due for a price, in satoshi-cents: less its discount, or with its surcharge. Exact, since
+ * a minor unit is a whole number of 10,000 satoshi-cents.
+ */
+export const dueSatCents = ({ minor, currency, adjustBasisPoints = 0 }: FiatPrice): bigint =>
+  (satCentsOf(minor, currency) * BigInt(basisPoints + adjustBasisPoints)) / BigInt(basisPoints);
+
+/** What is due in minor units, rounded up, for people to read. */
+export const dueMinorOf = (price: FiatPrice): bigint =>
+  ceilDivide(dueSatCents(price), satCentsOf(1n, price.currency));
+
+/** What is due of a price in a currency, to its last decimal, rounded up. */
+export function dueText(row: StoredPrice): string | null {
+  const price = storedPriceOf(row);
+  return price === undefined ? null : formatMoney(dueMinorOf(price), price.currency);
+}
+
+/** What is due in minor units of the currency, or in satoshis. */
+export function dueAmountOf(price: FiatPrice | SatPrice, adjustBasisPoints: number): number {
+  const due = adjusted(price, adjustBasisPoints);
+  return due.kind === 'sat' ? due.amountSat : Number(dueMinorOf(due));
+}
+
+/** The satoshis that are due for a price at a rate, rounded up once. */
+export const amountSatAt = (price: FiatPrice, rateCents: number): bigint =>
+  ceilDivide(dueSatCents(price), BigInt(rateCents));
 
 /**
  * The satoshis of any price.

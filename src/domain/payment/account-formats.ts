@@ -10,6 +10,7 @@ import {
   csvRow,
 } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { dueText } from '../order/quote.ts';
 import { formatTime } from '../text/format.ts';
 import { dayOf, formatDay } from '../text/time-zone.ts';
 import { type AccountRow, isBooked, isRefund } from './account-row.ts';
@@ -54,7 +55,8 @@ const paygate: AccountFormat = {
   label: 'CSV',
   columns: [
     ...['time_utc', 'type', 'store', 'order', 'reference', 'description', 'link', 'status'],
-    ...['currency', 'price', 'locked_rate', 'value_at_locked_rate', 'price_at_receipt'],
+    ...['currency', 'price', 'adjust_percent', 'amount_due', 'locked_rate', 'value_at_locked_rate'],
+    ...['price_at_receipt'],
     ...['value_at_receipt', 'price_sources', 'sat', 'btc', 'txid', 'address', 'block_height'],
     ...['confirmed_utc', 'late'],
   ],
@@ -80,7 +82,7 @@ const paygate: AccountFormat = {
 
 function orderCells(row: AccountRow): CsvCell[] {
   const { order } = row;
-  const { amountMinor, rateCents, currency } = order ?? noOrder;
+  const { amountMinor, rateCents, currency, adjustBasisPoints } = order ?? noOrder;
   return [
     order?.publicId ?? null,
     order?.reference ?? null,
@@ -96,12 +98,14 @@ function orderCells(row: AccountRow): CsvCell[] {
     csvDecimal(
       amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),
     ),
+    csvDecimal(currency === null ? null : String(adjustBasisPoints / 100)),
+    csvDecimal(dueText({ amountMinor, currency, adjustBasisPoints })),
     csvDecimal(rateCents === null ? null : formatPrice(rateCents)),
     csvDecimal(worthAt(row, rateCents, currency)),
   ];
 }
 
-const noOrder = { amountMinor: null, rateCents: null, currency: null };
+const noOrder = { amountMinor: null, rateCents: null, currency: null, adjustBasisPoints: 0 };
 
 const noAmount = [null, null];
 

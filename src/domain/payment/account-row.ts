@@ -15,6 +15,8 @@ export interface AccountOrder {
   /** Null for a price in satoshis. */
   readonly currency: string | null;
   readonly amountMinor: number | null;
+  /** A discount below 0 or a surcharge of the price, in hundredths of a percent. */
+  readonly adjustBasisPoints: number;
   /** The rate at which the payment counts; null for a price in satoshis, and while unknown. */
   readonly rateCents: number | null;
   readonly isLate: boolean;

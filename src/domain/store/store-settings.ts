@@ -7,7 +7,9 @@ import { checkCallbackUrl, checkWebhookUrl } from '../delivery/callback.ts';
 import type { CallbackSender } from '../delivery/callback-url-policy.ts';
 import type { LatePolicy } from '../order/order.ts';
 import {
+  maxAdjustPercent,
   orderDefaults,
+  parseAdjustment,
   parseExpirySeconds,
   parseQuoteSeconds,
   parseReturnUrl,
@@ -45,6 +47,7 @@ export interface StoreSettings {
   readonly orderSeconds: number;
   readonly quoteSeconds: number;
   readonly toleranceBasisPoints: number;
+  readonly adjustBasisPoints: number;
   readonly returnUrl: string | null;
   readonly autoReturn: boolean;
   readonly receiptAddress: string | null;
@@ -207,6 +210,16 @@ export const storeSettings = {
     parse: (text) => parseTolerance(numberIn(text)),
     show: (basisPoints) => String(basisPoints / 100),
   },
+  adjustBasisPoints: {
+    kind: 'number',
+    field: 'adjust-percent',
+    label: 'Discount or surcharge (percent)',
+    hint: `From -${maxAdjustPercent} to ${maxAdjustPercent}: -5 is a discount of 5 %. Never on prices in satoshis.`,
+    option: '--adjust-percent <percent>',
+    help: 'discount (-5) or surcharge (5) on prices in a currency',
+    parse: (text) => parseAdjustment(signedNumberIn(text)),
+    show: (basisPoints) => String(basisPoints / 100),
+  },
   returnUrl: {
     kind: 'text',
     field: 'return-url',
@@ -297,6 +310,7 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   orderSeconds: orderDefaults.expiresInSeconds,
   quoteSeconds: orderDefaults.quoteSeconds,
   toleranceBasisPoints: orderDefaults.toleranceBasisPoints,
+  adjustBasisPoints: orderDefaults.adjustBasisPoints,
   returnUrl: null,
   autoReturn: false,
   receiptAddress: null,
@@ -364,6 +378,12 @@ export function checkStoreSettings(...settings: Parameters<typeof settingChecks>
 /** NaN for a text that is no number. */
 const numberIn = (text: string): number =>
   /^\d{1,9}([.,]\d{1,9})?$/.test(text.trim()) ? Number(text.trim().replace(',', '.')) : Number.NaN;
+
+/** NaN for a text that is no number. People also type the minus of a text. */
+export const signedNumberIn = (text: string): number => {
+  const [, sign = '', digits = ''] = /^([-−+]?)(.*)$/s.exec(text.trim()) ?? [];
+  return numberIn(digits) * (sign === '' || sign === '+' ? 1 : -1);
+};
 
 /** A time of the form, as seconds. @param expected the times that are allowed */
 function inMinutes(parse: (seconds: number) => number, expected: string) {

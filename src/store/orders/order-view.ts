@@ -14,7 +14,7 @@ import {
   orderJson,
   type ShownPayment,
 } from '../../domain/order/order-json.ts';
-import type { Quote } from '../../domain/order/quote.ts';
+import { type Quote, storedPriceOf } from '../../domain/order/quote.ts';
 import type { ShownRefund } from '../../domain/order/refund.ts';
 import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
@@ -149,14 +149,10 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
 }
 
 function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
-  const { currency, amountMinor, amountSat } = row;
   return {
     ...row,
     minimumSat,
-    price:
-      currency === null || amountMinor === null
-        ? { kind: 'sat', amountSat }
-        : { kind: 'fiat', currency, minor: BigInt(amountMinor) },
+    price: storedPriceOf(row) ?? { kind: 'sat', amountSat: row.amountSat },
   };
 }
 

@@ -431,6 +431,7 @@ function firstQuote(
 const pricedAs = ({ price, rateCents }: Pick<NewOrder, 'price' | 'rateCents'>) => ({
   currency: price.kind === 'sat' ? null : price.currency,
   amountMinor: price.kind === 'sat' ? null : Number(price.minor),
+  adjustBasisPoints: price.kind === 'sat' ? 0 : (price.adjustBasisPoints ?? 0),
   amountSat: satoshisOf(price, rateCents),
 });
 
@@ -584,7 +585,7 @@ const prepareInsert = (orm: Orm) =>
         ...placeholders('publicId', 'storeId', 'addressId', 'linkId', 'currency', 'amountMinor'),
         ...placeholders('amountSat', 'toleranceBasisPoints', 'latePolicy', 'quoteSeconds'),
         ...placeholders('reference', 'description', 'metadata', 'returnUrl', 'language', 'invoice'),
-        ...placeholders('invoiceMetadata', 'tillId', 'payerNetwork'),
+        ...placeholders('invoiceMetadata', 'tillId', 'payerNetwork', 'adjustBasisPoints'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

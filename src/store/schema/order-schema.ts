@@ -30,6 +30,8 @@ export const links = sqliteTable(
     maxAmount: integer('max_amount'),
     /** JSON: a list of amounts. */
     suggested: text('suggested').notNull().default('[]'),
+    /** A discount below 0 or a surcharge, in hundredths of a percent; null for the store's. */
+    adjustBasisPoints: integer('adjust_basis_points'),
     note: text('note').$type<NoteRule>().notNull(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     /** How many paid orders end it; null for no limit. */
@@ -95,7 +97,9 @@ export const orders = sqliteTable(
     currency: text('currency'),
     /** The price in the currency's minor units; null for a price in satoshis. */
     amountMinor: integer('amount_minor'),
-    /** The price in satoshis, by the newest quote if it has a currency. */
+    /** Its discount below 0 or surcharge, in hundredths of a percent. */
+    adjustBasisPoints: integer('adjust_basis_points').notNull().default(0),
+    /** What is due in satoshis, by the newest quote if the price has a currency. */
     amountSat: integer('amount_sat').notNull(),
     toleranceBasisPoints: integer('tolerance_basis_points').notNull(),
     latePolicy: text('late_policy').$type<LatePolicy>().notNull(),

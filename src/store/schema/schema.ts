@@ -80,6 +80,8 @@ export const stores = sqliteTable('stores', {
   quoteSeconds: integer('quote_seconds').notNull().default(900),
   /** Hundredths of a percent. */
   toleranceBasisPoints: integer('tolerance_basis_points').notNull().default(50),
+  /** A discount below 0 or a surcharge, in hundredths of a percent. */
+  adjustBasisPoints: integer('adjust_basis_points').notNull().default(0),
   returnUrl: text('return_url'),
   /** Whether the page of an order that was just paid leads there by itself. */
   autoReturn: flag('auto_return'),

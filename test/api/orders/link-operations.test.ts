@@ -34,7 +34,7 @@ describe('a link', () => {
       ...{ store_id: 1, title: 'Poster', description: 'A2', currency: 'EUR', amount: '25.00' },
       ...{ min: null, max: null, suggested: [] },
       ...{ amount_sat: null, min_sat: null, max_sat: null, suggested_sat: [] },
-      ...{ note: 'optional', active: true, most_orders: null },
+      ...{ note: 'optional', active: true, most_orders: null, adjust_percent: null },
       ...{ order_count: 0, paid_count: 0, url: `https://pay.example.com/l/${link.id}` },
       created_at: Math.floor(app.world.now() / 1000),
     });

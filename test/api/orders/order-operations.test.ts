@@ -50,8 +50,8 @@ describe('a new order', () => {
     expect(order).toEqual({
       id: expect.stringMatching(/^ord_[1-9A-HJ-NP-Za-km-z]{22}$/),
       ...{ store_id: 1, link_id: null, version: 1, status: 'open', late: false },
-      ...{ amount: '12.50', currency: 'EUR', amount_sat: 25_000 },
-      ...{ received_sat: 0, confirmed_sat: 0, missing_sat: 25_000, excess_sat: 0 },
+      ...{ amount: '12.50', currency: 'EUR', adjust_percent: 0, amount_due: '12.50' },
+      ...{ amount_sat: 25_000, received_sat: 0, confirmed_sat: 0, missing_sat: 25_000, excess_sat: 0 },
       quote: { rate: '50000.00', amount_sat: 25_000, created_at: at, expires_at: at + 600 },
       address: expect.stringMatching(/^bcrt1q/),
       uri: `bitcoin:${order.address}?amount=0.00025&label=Shop`,

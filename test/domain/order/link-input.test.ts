@@ -23,7 +23,7 @@ test('a whole body', () => {
     title: 'Poster',
     description: 'A2\nmatt',
     ...{ currency: 'EUR', amount: 2_500, minAmount: null, maxAmount: null, suggested: [] },
-    ...{ note: 'optional', isActive: false, maxOrders: 10 },
+    ...{ note: 'optional', isActive: false, maxOrders: 10, adjustBasisPoints: null },
   });
 });
 
@@ -32,7 +32,7 @@ test('what is missing or null has its default: a page where the payer enters sat
     title: 'Tips',
     description: null,
     ...{ currency: null, amount: null, minAmount: null, maxAmount: null, suggested: [] },
-    ...{ note: 'no', isActive: true, maxOrders: null },
+    ...{ note: 'no', isActive: true, maxOrders: null, adjustBasisPoints: null },
   };
   expect(parseLinkInput({ title: 'Tips' })).toEqual(expected);
   const nulls = Object.fromEntries(

@@ -65,7 +65,10 @@ test('a store has defaults of its own', () => {
     toleranceBasisPoints: 0,
     language: 'de',
   };
-  expect(parseOrderInput(euro, own, noFlags)).toMatchObject(own);
+  const store = { ...own, adjustBasisPoints: -500 };
+  const input = parseOrderInput(euro, store, noFlags);
+  expect(input).toMatchObject({ ...own, price: { adjustBasisPoints: -500 } });
+  expect(input).not.toHaveProperty('adjustBasisPoints');
 });
 
 test.each([

@@ -17,7 +17,7 @@ import type { CsvSeparator } from '../../../src/lib/csv.ts';
 const txid = 'ab'.repeat(32);
 const orderId = 'ord_3yQ8tZr6WmB1nK5vXc2dLp';
 
-/** 25,000 sat for an order of 12.50 EUR, worth 12.45 EUR when they were seen. */
+/** 25,000 sat for an order of 12.50 EUR less 5 %, worth 12.45 EUR when they were seen. */
 const paid: AccountRow = {
   firstSeenAt: Date.parse('2026-11-21T16:26:00.999Z'),
   state: 'settled',
@@ -37,6 +37,7 @@ const paid: AccountRow = {
     linkTitle: 'Counter',
     currency: 'EUR',
     amountMinor: 1_250,
+    adjustBasisPoints: -500,
     rateCents: 5_000_000,
     isLate: false,
   },
@@ -83,20 +84,20 @@ test('the own file has every payment with its status, and empty cells for what i
     { ...refund, txid: null, priceCents: null },
   ]);
   expect(head).toBe(
-    '\ufefftime_utc,type,store,order,reference,description,link,status,currency,price,locked_rate,' +
-      'value_at_locked_rate,price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,' +
+    '\ufefftime_utc,type,store,order,reference,description,link,status,currency,price,' +
+      'adjust_percent,amount_due,locked_rate,value_at_locked_rate,price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,' +
       'block_height,confirmed_utc,late',
   );
   const time = '2026-11-21T16:26:00Z,payment,Shop';
   const sums = `25000,0.00025000,${txid},bcrt1qaddress`;
   const texts = `${orderId},1007,Two cups,Counter`;
-  const refunded = `2026-12-02T09:00:00Z,refund,Shop,${texts},sent,EUR,12.50,50000.00,-2.50`;
-  const worths = 'EUR,12.50,50000.00,12.50,49800.00,12.45,a.example b.example';
+  const refunded = `2026-12-02T09:00:00Z,refund,Shop,${texts},sent,EUR,12.50,-5,11.88,50000.00,-2.50`;
+  const worths = 'EUR,12.50,-5,11.88,50000.00,12.50,49800.00,12.45,a.example b.example';
   expect(lines).toEqual([
     `${time},${texts},confirmed,${worths},${sums},800000,2026-11-21T16:40:01Z,false`,
-    `${time},,,,,unconfirmed,,,,,,,,${sums},,,`,
+    `${time},,,,,unconfirmed,,,,,,,,,,${sums},,,`,
     `${time},${texts},confirming,${worths},${sums},800000,,false`,
-    `${time},,,,,dropped,,,,,,,,${sums},,,`,
+    `${time},,,,,dropped,,,,,,,,,,${sums},,,`,
     `${refunded},51000.00,-2.55,,-5000,-0.00005000,${'cd'.repeat(32)},bcrt1qcustomer,,,`,
     `${refunded},,,,-5000,-0.00005000,,bcrt1qcustomer,,,`,
   ]);
@@ -110,9 +111,9 @@ test('with semicolons, decimals have a comma, and nothing else changes', async (
   expect(head).toBe(commaHead?.replaceAll(',', ';'));
   const sums = `25000;0,00025000;${txid};bcrt1qaddress;800000;2026-11-21T16:40:01Z`;
   expect([first, second]).toEqual([
-    `2026-11-21T16:26:00Z;payment;Shop;${orderId};"10.07;=1+1";Two cups;Counter;confirmed;EUR;1,250;` +
-      `50000,00;12,500;49800,00;12,45;a.example b.example;${sums};false`,
-    `2026-11-21T16:26:00Z;payment;Shop;;;;;confirmed;;;;;;;;${sums};`,
+    `2026-11-21T16:26:00Z;payment;Shop;${orderId};"10.07;=1+1";Two cups;Counter;confirmed;EUR;1,250;-5;` +
+      `1,188;50000,00;12,500;49800,00;12,45;a.example b.example;${sums};false`,
+    `2026-11-21T16:26:00Z;payment;Shop;;;;;confirmed;;;;;;;;;;${sums};`,
   ]);
 });
 
@@ -131,8 +132,8 @@ test('an order in satoshis has no rate, and a late payment without a price has n
     { ...paid, order: { ...order, currency: null, amountMinor: null, rateCents: null } },
     { ...paid, ...unpriced, order: { ...order, rateCents: null, isLate: true } },
   ]);
-  expect(lines[1]).toContain(',confirmed,EUR,,,,49800.00,12.45,');
-  expect(lines[2]).toContain(',confirmed,EUR,12.50,,,,,,25000,');
+  expect(lines[1]).toContain(',confirmed,EUR,,,,,,49800.00,12.45,');
+  expect(lines[2]).toContain(',confirmed,EUR,12.50,-5,11.88,,,,,,25000,');
   expect(lines[2]).toMatch(/,true$/);
 });
 

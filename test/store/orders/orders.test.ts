@@ -65,6 +65,7 @@ describe('a new order', () => {
     expect(json()).toEqual({
       ...{ id: publicId, store_id: 1, link_id: null, version: 1, status: 'open', late: false },
       ...{ amount: '12.50', currency: 'EUR', amount_sat: 25_000, received_sat: 0 },
+      ...{ adjust_percent: 0, amount_due: '12.50' },
       ...{ confirmed_sat: 0, missing_sat: 25_000, excess_sat: 0, address: issued.address },
       quote: {
         rate: '50000.00',

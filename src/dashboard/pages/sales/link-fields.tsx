@@ -10,6 +10,7 @@ import {
 } from '../../../domain/order/link-input.ts';
 import { asOfApi } from '../../../domain/order/typed-amount.ts';
 import { namedCurrencies } from '../../../domain/payment/currency.ts';
+import { signedNumberIn } from '../../../domain/store/store-settings.ts';
 import type { LinkRow } from '../../../store/orders/link-view.ts';
 import { field, type PageRequest } from '../../page.ts';
 import { choiceValue, FieldErrors } from '../../parts/form-fields.ts';
@@ -30,6 +31,7 @@ const labels = {
   max: 'At most',
   suggested: 'Suggested amounts',
   'most-orders': 'Ends after so many paid orders',
+  'adjust-percent': 'Discount or surcharge (percent)',
 } as const;
 
 interface LinkFieldsProps {
@@ -120,6 +122,15 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
         help="If empty, it never ends."
         attributes={{ inputmode: 'numeric' }}
       />
+      <Field
+        request={request}
+        name="adjust-percent"
+        label={labels['adjust-percent']}
+        value={text(link?.adjust_percent)}
+        required={false}
+        help="-5 is a discount of 5 %. If empty, that of the store. Only with a currency."
+        attributes={{ autocomplete: 'off' }}
+      />
     </>
   );
 }
@@ -167,8 +178,12 @@ export function linkBodyIn(request: PageRequest): LinkBody {
       : { amount: amounts.amount, min: amounts.min, max: amounts.max, suggested }),
     note: choiceValue(request, 'note', noteRules),
     most_orders: numberOf(textOrNull('most-orders')),
+    adjust_percent: adjustPercentIn(textOrNull('adjust-percent')),
   };
 }
+
+const adjustPercentIn = (text: string | null): number | null =>
+  text === null ? null : signedNumberIn(text);
 
 /** NaN for a text that is no whole number, which is refused with all other problems. */
 const numberOf = (text: string | null): number | null =>

@@ -23,6 +23,7 @@ import { EventTable } from '../deliveries/event-table.tsx';
 import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
 import { isAcceptable, isCancelable } from './order-decision-pages.tsx';
 import {
+  adjustmentText,
   maxRows,
   type OrderProps,
   orderPath,
@@ -129,7 +130,9 @@ function factsOf({ record, order, request }: OrderProps): FactRows {
     [
       'Price',
       <>
-        {worth === undefined ? null : `${worth} = `}
+        {worth === undefined
+          ? null
+          : `${[worth, adjustmentText(row)].filter(Boolean).join(', ')} = `}
         <Amount sat={row.amountSat} />
       </>,
     ],

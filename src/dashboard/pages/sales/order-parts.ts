@@ -2,6 +2,7 @@
 
 import type { Standing } from '../../../domain/order/order.ts';
 import { type OrderJson, orderJson, type ShownPayment } from '../../../domain/order/order-json.ts';
+import { dueText } from '../../../domain/order/quote.ts';
 import { formatMoney } from '../../../domain/payment/money.ts';
 import { formatDecimal, formatSat } from '../../../domain/text/format.ts';
 import { PaygateError } from '../../../lib/errors.ts';
@@ -45,12 +46,21 @@ export function readOrder(request: PageRequest): OrderProps {
   return { request, record, standing, order, entries };
 }
 
-type Priced = Pick<OrderRow, 'currency' | 'amountMinor' | 'amountSat'>;
+type Priced = Pick<OrderRow, 'currency' | 'amountMinor' | 'amountSat' | 'adjustBasisPoints'>;
 
 /** The price in its currency, such as `1,250.00 EUR`; undefined for a price in satoshis. */
 export const priceText = ({ currency, amountMinor }: Priced): string | undefined =>
   currency === null || amountMinor === null
     ? undefined
     : `${formatDecimal(formatMoney(BigInt(amountMinor), currency))} ${currency}`;
+
+/** `5 % discount: 9.50 EUR`; undefined without a discount or surcharge. */
+export function adjustmentText(row: Priced): string | undefined {
+  const { adjustBasisPoints, currency } = row;
+  const due = dueText(row);
+  if (adjustBasisPoints === 0 || due === null) return undefined;
+  const kind = adjustBasisPoints < 0 ? 'discount' : 'surcharge';
+  return `${Math.abs(adjustBasisPoints) / 100} % ${kind}: ${formatDecimal(due)} ${currency}`;
+}
 
 export const priceOrSat = (row: Priced): string => priceText(row) ?? formatSat(row.amountSat);
