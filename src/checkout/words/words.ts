@@ -54,7 +54,7 @@ export interface Words {
   readonly late: string;
   readonly shortBy: One;
   readonly overBy: One;
-  /** Of a price, in percent. */
+  /** The parameter is a percentage. */
   readonly discount: One;
   readonly surcharge: One;
   /** The parts that are paid from. */
