@@ -206,7 +206,7 @@ test('both files of paygate have decimal commas between semicolons', async () =>
     (await visitor.get(`${home}/export?${query}`)).text.split('\r\n');
   const [head, row] = await rowOf('format=paygate&separator=semicolon');
   expect(head).toMatch(/^time_utc;type;store;order;/);
-  expect(row).toContain(';confirmed;EUR;;;;50123,45;0,50;;1000;0,00001000;');
+  expect(row).toContain(';confirmed;EUR;;;;;;50123,45;0,50;;1000;0,00001000;');
   const [listHead, listRow] = await rowOf('separator=semicolon');
   expect(listHead).toMatch(/^id;first_seen;store;/);
   expect(listRow).toMatch(/;EUR;0,50;50123,45$/);
