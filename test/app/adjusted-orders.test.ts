@@ -1,5 +1,5 @@
-// Orders with a discount or a surcharge, by API, dashboard, link, till and plugin. What is due, what
-// people see, late money, a refund and the file for accounts agree.
+// Orders with a discount or a surcharge, by API, dashboard, link, till and plugin. What is due,
+// what people see, late money, a refund and the file for accounts agree.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { languages } from '../../src/domain/text/language.ts';

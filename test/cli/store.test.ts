@@ -358,7 +358,13 @@ describe('the webhook and the terms of orders', () => {
     const { store } = await openShop();
     expect(await shown(store)).toMatchObject({
       ...{ webhook_url: null, webhook_events: ['order'], late: 'worth', order_expires: 3_600 },
-      ...{ quote_seconds: 900, tolerance_percent: 0.5, adjust_percent: 0, return_url: null, language: null },
+      ...{
+        quote_seconds: 900,
+        tolerance_percent: 0.5,
+        adjust_percent: 0,
+        return_url: null,
+        language: null,
+      },
     });
     const terms = ['--late', 'ask', '--order-expires', '0', '--quote-seconds', '300'];
     const more = [
