@@ -1,4 +1,4 @@
-// Waiting with a deadline.
+// Waiting with a deadline, and for a while.
 
 interface DeadlineTimer {
   /** @returns what cancels it */
@@ -17,3 +17,16 @@ export function withDeadline<T>(
     work.then(resolve, reject).finally(cancel);
   });
 }
+
+/** Resolves after the delay, or as soon as the signal aborts. */
+export const pause = (timer: DeadlineTimer, delayMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const cancel = timer.after(delayMs, () => end());
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });

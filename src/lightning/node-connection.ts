@@ -16,6 +16,8 @@ import type { PeerCertificate, SocksProxy, World } from '../world/world.ts';
 import type { KnownNode, NodeSettings } from './node.ts';
 
 const defaultDeadlineMs = 10 * secondMs;
+/** More TLS handshakes at once keep a small node from answering any. */
+const maxRunning = 8;
 const maxBodyBytes = 4_000_000;
 const maxErrorLength = 200;
 
@@ -24,9 +26,13 @@ export interface NodeRequest {
   /** Sent by POST. */
   readonly body?: string | undefined;
   readonly deadlineMs?: number;
-  /** What a late answer rejects with. */
-  readonly timeoutError?: PaygateError;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface ExchangeRequest extends NodeRequest {
+  readonly deadlineMs: number;
+  /** What a late answer rejects with. */
+  readonly timeoutError: PaygateError;
 }
 
 export interface Answer<T> {
@@ -34,18 +40,22 @@ export interface Answer<T> {
   readonly body: T;
 }
 
+type ConnectionWorld = Pick<World, 'after' | 'http' | 'monotonic' | 'resolve'>;
+
 export type Body = AsyncIterable<Buffer>;
 
 export class NodeConnection {
-  readonly #world: Pick<World, 'after' | 'http' | 'resolve'>;
+  readonly #world: ConnectionWorld;
   readonly #node: NodeSettings;
   readonly #headers: Record<string, string>;
   readonly #proxy: SocksProxy | undefined;
   #certificate: TlsIdentity | undefined;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
   /** @param headers those that authorise, and the type of bodies */
   constructor(
-    world: Pick<World, 'after' | 'http' | 'resolve'>,
+    world: ConnectionWorld,
     node: NodeSettings & Partial<KnownNode>,
     headers: Record<string, string>,
     proxy: SocksProxy | undefined,
@@ -62,12 +72,26 @@ export class NodeConnection {
     return this.#certificate ?? null;
   }
 
-  /** JSON, or a text that is none, with any status. */
-  ask(request: NodeRequest): Promise<Answer<unknown>> {
-    return this.exchange(request, async (body) => {
-      const text = await readBounded(body, maxBodyBytes, tooLarge());
-      return parseJson(text) ?? text;
-    });
+  /** JSON, or a text that is none, with any status. Many requests at once wait for each other. */
+  async ask({ deadlineMs = defaultDeadlineMs, ...request }: NodeRequest): Promise<Answer<unknown>> {
+    const dueAt = this.#world.monotonic() + deadlineMs;
+    if (this.#running >= maxRunning) await new Promise<void>((run) => this.#waiting.push(run));
+    else this.#running += 1;
+    try {
+      const leftMs = dueAt - this.#world.monotonic();
+      if (leftMs <= 0) throw lateError(deadlineMs);
+      return await this.exchange(
+        { ...request, deadlineMs: leftMs, timeoutError: lateError(deadlineMs) },
+        async (body) => {
+          const text = await readBounded(body, maxBodyBytes, tooLarge());
+          return parseJson(text) ?? text;
+        },
+      );
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
   }
 
   /** JSON of a request that the node accepts. */
@@ -91,14 +115,13 @@ export class NodeConnection {
 
   /** Returns what `read` makes of the body. */
   async exchange<T>(
-    { path, body, signal, timeoutError, deadlineMs = defaultDeadlineMs }: NodeRequest,
+    { path, body, signal, timeoutError, deadlineMs }: ExchangeRequest,
     read: (body: Body) => Promise<T>,
   ): Promise<Answer<T>> {
     const url = new URL(path, this.#node.url);
     if (isOnion(url.hostname) && this.#proxy === undefined) {
       throw new PaygateError('unavailable', onionNeedsProxy(url.hostname));
     }
-    const late = `the node did not answer within ${deadlineMs / secondMs} s`;
     const request = {
       url,
       method: body === undefined ? ('GET' as const) : ('POST' as const),
@@ -106,7 +129,7 @@ export class NodeConnection {
       headers: this.#headers,
       deadlineMs,
       connectTimeoutMs: deadlineMs,
-      timeoutError: timeoutError ?? new PaygateError('unavailable', late),
+      timeoutError,
       proxy: isOwnHost(url.hostname.replace(/[[\]]/g, '')) ? undefined : this.#proxy,
       judgeCertificate: (certificate: PeerCertificate) => this.#judge(certificate),
       ...(signal && { signal }),
@@ -130,6 +153,9 @@ export class NodeConnection {
     else throw new PaygateError('forbidden', `the node cannot be trusted: ${judgement.reason}`);
   }
 }
+
+const lateError = (deadlineMs: number): PaygateError =>
+  new PaygateError('unavailable', `the node did not answer within ${deadlineMs / secondMs} s`);
 
 const tooLarge = (): PaygateError =>
   new PaygateError('invalid', 'the node answered with more than 4 MB');

@@ -1,6 +1,7 @@
 // phoenixd by its HTTP API, with the password of limited access.
 // https://phoenix.acinq.co/server/api
 
+import { pause } from '../lib/deadline.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
 import type {
   InvoiceRequest,
@@ -52,7 +53,7 @@ export class Phoenixd implements LightningNode {
         yield { settled: provenSettlements(this.#parts, found), cursor: String(lastAt) };
       }
       for (const { paymentHash } of found) known.add(paymentHash);
-      await new Promise<void>((resolve) => void world.after(pollMs, resolve));
+      await pause(world, pollMs, signal);
       signal.throwIfAborted();
     }
   }

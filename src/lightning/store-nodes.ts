@@ -4,7 +4,7 @@
 
 import { type WantedInvoice, wantedInvoice } from '../domain/order/lightning-invoice.ts';
 import { graceMs } from '../domain/payment/in-time.ts';
-import { withDeadline } from '../lib/deadline.ts';
+import { pause, withDeadline } from '../lib/deadline.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
@@ -245,15 +245,3 @@ export class StoreNodes {
     }
   }
 }
-
-/** Waits, at most until the signal aborts. */
-const pause = (world: Pick<World, 'after'>, delayMs: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const cancel = world.after(delayMs, resolve);
-    const end = (): void => {
-      cancel();
-      resolve();
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end, { once: true });
-  });

@@ -271,6 +271,38 @@ describe.each(['lnd', 'phoenixd'] as const)('%s', (kind) => {
       expect(world.monotonic() - startedAt).toBeLessThan(2_500);
     });
 
+    test('at most 8 are asked at once; the others wait, within their 2 s', async () => {
+      const { world, played, open } = await stage(kind);
+      const node = open();
+      const held = Promise.withResolvers<undefined>();
+      played.fault = () => held.promise;
+      const made = Array.from({ length: 20 }, () => node.createInvoice(request));
+      await world.until(() => played.requests.length === 8, 'the first requests');
+      await world.advance(1_500);
+      expect(played.requests).toHaveLength(8);
+      held.resolve(undefined);
+      await Promise.all(made);
+      expect(played.invoices).toHaveLength(20);
+    });
+
+    test('what waited for too long is not asked any more', async () => {
+      const { world, played, open } = await stage(kind);
+      const node = open();
+      played.fault = () => 'hang';
+      const made = Array.from({ length: 20 }, () => node.createInvoice(request));
+      const ended = Promise.allSettled(made);
+      await world.until(() => played.requests.length === 8, 'the first requests');
+      for (const each of await advancing(world, ended)) {
+        expect(each).toMatchObject({
+          status: 'rejected',
+          reason: { code: 'unavailable', message: 'the node did not answer within 2 s' },
+        });
+      }
+      expect(played.requests).toHaveLength(8);
+      played.fault = () => undefined;
+      await node.createInvoice(request);
+    });
+
     test('others may take 10 s', async () => {
       const { world, played, open } = await stage(kind);
       const { cursor } = await open().check();
