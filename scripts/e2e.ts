@@ -14,12 +14,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { hasElectrs } from './regtest/electrs.mjs';
+import { hasLnd } from './regtest/lnd.mjs';
 import { down, names, runDir, up } from './regtest/network.ts';
 
 const network = process.env.PAYGATE_E2E_NETWORK || `e2e-${process.pid}`;
 const arch = process.env.PAYGATE_E2E_ARCH;
 type Variables = Readonly<Record<string, string>>;
 const howToBuild = 'node scripts/regtest.mjs install-electrs';
+const howToBuildLnd = 'node scripts/regtest.mjs install-lnd';
 
 let interruptedBy: NodeJS.Signals | undefined;
 let running: ChildProcess | undefined;
@@ -101,6 +103,7 @@ async function test(logs: string): Promise<boolean> {
   const kind = hasElectrs() ? 'electrs' : 'electrumx';
   if (kind === 'electrumx')
     progress(`ELECTRS IS NOT BUILT, BOTH SERVERS ARE ELECTRUMX: ${howToBuild}`);
+  if (!hasLnd()) progress(`LND IS NOT BUILT, NO TEST OF LIGHTNING RUNS: ${howToBuildLnd}`);
   progress(`starting the regtest network "${network}"…`);
   await down(network);
   const { addElectrum } = await up(network);

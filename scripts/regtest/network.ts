@@ -21,6 +21,7 @@ import {
   newElectrs,
   newElectrumX,
   newNode,
+  RPC_USER,
   rpcClient,
 } from './servers.ts';
 
@@ -100,6 +101,8 @@ function handles(state: State) {
   return {
     rpc,
     walletRpc: (wallet: string) => rpcClient(node, wallet),
+    /** What a program needs that asks the node itself. */
+    rpcAccess: { host: new URL(node.rpcUrl).host, user: RPC_USER, password: node.rpcPassword },
     /** Into the first wallet. @returns block hashes */
     mine: async (blocks = 1): Promise<string[]> =>
       rpc('generatetoaddress', blocks, await rpc('getnewaddress')),

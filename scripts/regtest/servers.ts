@@ -12,7 +12,7 @@ import { installElectrumX, run } from './install.mjs';
 import { newProgram, type Program } from './process.ts';
 
 const LOOPBACK = '127.0.0.1';
-const RPC_USER = 'paygate';
+export const RPC_USER = 'paygate';
 const RPC_TIMEOUT_MS = 60_000;
 const ELECTRUM_TIMEOUT_MS = 5_000;
 
@@ -55,6 +55,7 @@ nodebuglogfile=1
 server=1
 rest=1
 txindex=1
+deprecatedrpc=warnings
 dnsseed=0
 listen=0
 fallbackfee=0.0001
