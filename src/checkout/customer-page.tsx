@@ -16,10 +16,14 @@ import {
   BothUnits,
   Contact,
   Copied,
+  chainName,
   Fact,
+  InvoiceCode,
+  lightningName,
   Pill,
   Sentence,
   Time,
+  Ways,
 } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import { RefundForm, Refunds } from './refund-parts.tsx';
@@ -69,6 +73,7 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
           <Sentence text={instructionOf(shown, reading)} />
         </p>
       </div>
+      <Ways order={order} first="chain" reading={reading} />
       <div id="pay" data-live={live}>
         {stage === 'payable' && !shown.hasFallen ? (
           <PayBox shown={shown} reading={reading} />
@@ -143,14 +148,50 @@ const Pills = ({ shown: { order, stage, excessSat }, reading: { words, formats }
   );
 };
 
-const PayBox = ({ shown, reading }: Props) => {
+const PayBox = (props: Props) => (
+  <>
+    <ChainBox {...props} />
+    <LightningBox {...props} />
+  </>
+);
+
+const LightningBox = ({ shown, reading }: Props) => {
+  const { lightning } = shown.order;
+  const { words, formats } = reading;
+  if (lightning === null) return null;
+  const { invoice, amount_sat: amountSat } = lightning;
+  return (
+    <section class="box lightning" aria-label={lightningName}>
+      <InvoiceCode invoice={invoice} reading={reading} />
+      <p class="unprinted">
+        <a class="button main" href={`lightning:${invoice}`}>
+          {words.pay.openWallet}
+        </a>
+      </p>
+      <p class="amount">
+        <Sentence text={formats.sat(amountSat)} />
+      </p>
+      <Copied name="invoice" label={words.pay.copyInvoice} reading={reading}>
+        <bdi dir="ltr" class="address">
+          <code id="invoice">{invoice}</code>
+        </bdi>
+      </Copied>
+      <Until shown={shown} reading={reading} />
+    </section>
+  );
+};
+
+const ChainBox = ({ shown, reading }: Props) => {
   const { order, walletUri } = shown;
   const { words, formats } = reading;
   const { pay } = words;
   const { address } = order;
   const missingSat = order.missing_sat ?? 0;
   return (
-    <section class="box" aria-label={pay.payment}>
+    <section
+      class={order.lightning === null ? 'box' : 'box chain'}
+      aria-label={order.lightning === null ? pay.payment : chainName}
+    >
       <QrCode text={order.uri ?? ''} label={pay.qrCode} />
       <p class="unprinted">
         <a class="button main" href={walletUri ?? ''}>
@@ -278,9 +319,6 @@ const Payments = ({ shown, reading }: Props) => {
 interface PaymentProps extends Props {
   readonly payment: PaymentJson;
 }
-
-/** Written so in every language. */
-const lightningName = 'Lightning';
 
 const Hash = ({ text }: { readonly text: string }) => (
   <bdi dir="ltr">

@@ -2,8 +2,10 @@
 // direction of the text around them.
 
 import type { Child } from 'hono/jsx';
+import type { OrderJson } from '../domain/order/order-json.ts';
 import type { StateWord } from '../domain/order/state-words.ts';
 import { contactUrl } from '../domain/store/store-contact.ts';
+import { QrCode } from '../web/qr-code.tsx';
 import type { Reading } from './reading.ts';
 import {
   isolateEnd,
@@ -124,3 +126,45 @@ export const Copied = ({ name, label, reading: { words }, children }: CopiedProp
     </button>
   </div>
 );
+
+/** Names that every language writes so. */
+export const chainName = 'Bitcoin';
+export const lightningName = 'Lightning';
+
+interface WaysProps {
+  readonly order: OrderJson;
+  /** The one that is shown first. */
+  readonly first: 'chain' | 'lightning';
+  readonly reading: Reading;
+}
+
+/**
+ * The choice between two ways to pay, before the element `pay`. Outside of it, so that a choice
+ * does not keep the page from changing. Without a script, both ways are shown.
+ */
+export const Ways = ({ order: { lightning }, first, reading: { words } }: WaysProps) => {
+  if (lightning === null) return null;
+  const ways = [
+    ['chain', chainName],
+    ['lightning', lightningName],
+  ] as const;
+  return (
+    <fieldset class="ways" aria-label={words.pay.payment}>
+      {(first === 'chain' ? ways : ways.toReversed()).map(([way, name]) => (
+        <label>
+          <input type="radio" name="way" value={way} checked={way === first} />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  );
+};
+
+/** The QR code of an invoice, in capitals: wallets take both, and its modules are larger. */
+export const InvoiceCode = ({
+  invoice,
+  reading: { words },
+}: {
+  readonly invoice: string;
+  readonly reading: Reading;
+}) => <QrCode text={`lightning:${invoice}`.toUpperCase()} label={words.pay.qrCodeOfInvoice} />;

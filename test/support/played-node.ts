@@ -11,6 +11,7 @@ import type {
   SettledInvoice,
   Settlements,
 } from '../../src/lightning/node.ts';
+import type { TestApp } from './app.ts';
 
 interface PlayedInvoice extends InvoiceRequest {
   readonly paymentHash: string;
@@ -94,4 +95,18 @@ export class PlayedNode implements LightningNode {
   #checkUp(): void {
     if (this.state === 'down') throw new PaygateError('unavailable', 'it refuses connections');
   }
+}
+
+/** Gives store 1 a node, and waits until paygate follows it. */
+export async function giveNode({ world, withStore }: TestApp, node: PlayedNode): Promise<void> {
+  const known = {
+    ...{ url: 'https://node.example:8080', credential: '00', publicKey: '02aa' },
+    kind: 'lnd',
+    certificate: null,
+  } as const;
+  await withStore(({ lightningInvoices, database }) =>
+    database.write((tx) => lightningInvoices.setNode(tx, world.now(), 1, known, '0')),
+  );
+  await world.advance(1_000);
+  await world.until(() => node.asked.length > 0, 'the node to be asked');
 }

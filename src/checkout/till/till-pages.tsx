@@ -11,7 +11,16 @@ import { QrCode } from '../../web/qr-code.tsx';
 import script from '../browser/till.client.js?raw';
 import { CheckoutFrame } from '../checkout-frame.tsx';
 import { instructionOf } from '../instructions.ts';
-import { Adjustment, Pill, Sentence, Time } from '../page-parts.tsx';
+import {
+  Adjustment,
+  chainName,
+  InvoiceCode,
+  lightningName,
+  Pill,
+  Sentence,
+  Time,
+  Ways,
+} from '../page-parts.tsx';
 import { shownAmount } from '../payer-form.tsx';
 import type { ShownOrder } from '../shown-order.ts';
 import { type LanguageFormats, nameInText } from '../words/language-formats.ts';
@@ -175,6 +184,7 @@ export const SalePage = (props: SalePageProps) => {
           </p>
         )}
       </div>
+      {stage === 'payable' ? <Ways order={order} first="lightning" reading={reading} /> : null}
       <div id="pay" data-live={live}>
         {stage === 'payable' ? <Code shown={shown} reading={reading} /> : null}
         {stage === 'lapsed' ? (
@@ -230,13 +240,27 @@ function adviceOf({ row, shown, reading, till: { seenUpTo }, currency }: SalePag
 
 const Code = ({ shown: { order }, reading }: Pick<SalePageProps, 'shown' | 'reading'>) => {
   const { words, formats } = reading;
+  const { lightning } = order;
   return (
-    <section class="box" aria-label={words.pay.payment}>
-      <QrCode text={order.uri ?? ''} label={words.pay.qrCode} />
-      <p class="amount">
-        <Sentence text={formats.bitcoin(order.missing_sat ?? 0)} />
-      </p>
-    </section>
+    <>
+      {lightning === null ? null : (
+        <section class="box lightning" aria-label={lightningName}>
+          <InvoiceCode invoice={lightning.invoice} reading={reading} />
+          <p class="amount">
+            <Sentence text={formats.sat(lightning.amount_sat)} />
+          </p>
+        </section>
+      )}
+      <section
+        class={lightning === null ? 'box' : 'box chain'}
+        aria-label={lightning === null ? words.pay.payment : chainName}
+      >
+        <QrCode text={order.uri ?? ''} label={words.pay.qrCode} />
+        <p class="amount">
+          <Sentence text={formats.bitcoin(order.missing_sat ?? 0)} />
+        </p>
+      </section>
+    </>
   );
 };
 

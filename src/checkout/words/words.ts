@@ -63,9 +63,12 @@ export interface Words {
     readonly openWallet: string;
     readonly copyAddress: string;
     readonly copyAmount: string;
+    /** A Lightning invoice, here and in the next one. */
+    readonly copyInvoice: string;
     /** Shows the code after a payment fell away. */
     readonly payAgain: string;
     readonly qrCode: string;
+    readonly qrCodeOfInvoice: string;
     readonly qrCodeOfAddress: string;
     readonly addressAlone: string;
     readonly priceHoldsUntil: One;
