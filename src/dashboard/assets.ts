@@ -12,8 +12,11 @@ import passkeyScript from './browser/passkey-prompt.client.js?raw';
 import zoneScript from './browser/zone-guess.client.js?raw';
 import { base } from './page.ts';
 
+/** Our rules without their comments; that of Pico is its license. */
+const rules = [tokens, style, overview].join('\n').replaceAll(/\/\*.*?\*\/\s*/gs, '');
+
 const assets = {
-  style: hashedAsset('style', 'css', 'text/css', [pico, tokens, style, overview].join('\n')),
+  style: hashedAsset('style', 'css', 'text/css', `${pico}\n${rules}`),
   icon: hashedAsset('icon', 'svg', 'image/svg+xml', icon),
   script: pageScript,
   passkeyScript: hashedAsset('passkey', 'js', 'text/javascript', passkeyScript),
