@@ -19,6 +19,7 @@ CREATE UNIQUE INDEX `addresses_scripthash_unique` ON `addresses` (`scripthash`);
 CREATE INDEX `addresses_origin` ON `addresses` (`wallet_id`,`origin`,`derivation_index`);--> statement-breakpoint
 CREATE INDEX `addresses_issued` ON `addresses` (`issued_at`) WHERE issued_at is not null;--> statement-breakpoint
 CREATE INDEX `addresses_foreign` ON `addresses` (`id`) WHERE origin = 'foreign';--> statement-breakpoint
+CREATE INDEX `addresses_seen` ON `addresses` (`wallet_id`,`branch`,`derivation_index`) WHERE status_hash is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX `addresses_place` ON `addresses` (`wallet_id`,`branch`,`derivation_index`);--> statement-breakpoint
 CREATE TABLE `api_keys` (
 	`id` integer PRIMARY KEY NOT NULL,

@@ -131,7 +131,7 @@ export class Links {
     const open = this.checkActive(linkId);
     const { walletId } = open;
     const limit = unpaidLimitOf(walletGap);
-    if (addresses.unpaidSinceBlock(walletId) >= limit) throw new LinkRefusal('gap');
+    if (addresses.unpaidSinceBlock(walletId, limit) >= limit) throw new LinkRefusal('gap');
     const isFull = (network: string): boolean =>
       addresses.unpaidOfNetwork(walletId, network) >= maxUnpaidOfNetwork;
     if (payerNetwork !== undefined && isFull(payerNetwork)) throw new LinkRefusal('network');

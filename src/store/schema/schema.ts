@@ -222,6 +222,10 @@ export const addresses = sqliteTable(
     index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
     index('addresses_issued').on(table.issuedAt).where(sql`issued_at is not null`),
     index('addresses_foreign').on(table.id).where(sql`origin = 'foreign'`),
+    // Finds the last paid one, however many unpaid ones follow it.
+    index('addresses_seen')
+      .on(table.walletId, table.branch, table.derivationIndex)
+      .where(sql`status_hash is not null`),
   ],
 );
 

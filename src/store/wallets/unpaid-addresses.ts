@@ -23,10 +23,11 @@ export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 const reusedWithin = 100;
 
 /**
- * How far back gaps are looked for: anybody may ask for them, and a million would hold us up. See
- * docs/decisions/027.
+ * How many paid addresses the widest step is looked for among, and how many unpaid ones are counted
+ * one by one: anybody may ask, and a million would hold us up. See docs/decisions/027.
  */
-const gapsWithin = 5_000;
+const maxPaidRead = 5_000;
+const maxUnpaidCounted = 100_000;
 
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
   const statements = prepare(orm);
@@ -62,9 +63,10 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog) {
     /**
      * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment
      * can be taken back, so one of them may not end a count that guards against strangers.
+     * @param max no more are counted
      */
-    unpaidSinceBlock: (walletId: number): number =>
-      statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
+    unpaidSinceBlock: (walletId: number, max = maxUnpaidCounted): number =>
+      statements.unpaidSinceBlock.get({ walletId, max })?.count ?? 0,
     /** How many of these are of strangers of a network, who ordered by links. */
     unpaidOfNetwork: (walletId: number, network: string): number =>
       statements.unpaidOfNetwork.get({ walletId, network })?.count ?? 0,
@@ -144,11 +146,15 @@ function prepareGaps(orm: Orm) {
   const walletId = placeholder('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;
   const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
-    and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
+    and derivation_index < ${next}`;
   const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
   const paid = sql`select derivation_index as place from addresses
     where ${isGiven} and status_hash is not null and exists (
       select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
+  const newestPaid = sql`${paid} order by derivation_index desc limit ${maxPaidRead}`;
+  // Without all of them, what was before the first is unknown.
+  const beforeFirst = sql`(select case when count(*) < ${maxPaidRead} then ${start} end
+    from (${newestPaid}))`;
   const mined = sql`select derivation_index from addresses
     where ${isGiven} and status_hash is not null and (origin = 'foreign' or exists (
       select 1 from payments where address_id = addresses.id
@@ -156,23 +162,27 @@ function prepareGaps(orm: Orm) {
   const lastMined = sql`coalesce((${mined} order by derivation_index desc limit 1), -1)`;
   const isUnpaid = sql`${isGiven} and (status_hash is null or origin = 'ahead')
     and derivation_index > ${lastMined}`;
+  // SQLite begins with the orders of a cross join: those of strangers are few.
+  const isOfOrder = eq(addresses.id, orders.addressId);
   return {
     unpaidSinceBlock: prepared(() =>
-      orm.select({ count: count() }).from(addresses).where(isUnpaid),
+      orm
+        .select({ count: count() })
+        .from(sql`(select 1 from addresses where ${isUnpaid} limit ${placeholder('max')})`),
     ),
     unpaidOfNetwork: prepared(() =>
       orm
         .select({ count: count() })
         .from(orders)
-        .innerJoin(addresses, eq(addresses.id, orders.addressId))
-        .where(and(equals(orders.payerNetwork, 'network'), isUnpaid)),
+        .crossJoin(addresses)
+        .where(and(equals(orders.payerNetwork, 'network'), isOfOrder, isUnpaid)),
     ),
     unpaidByLinks: prepared(() =>
       orm
         .select({ orders: count(), networks: countDistinct(orders.payerNetwork) })
-        .from(addresses)
-        .innerJoin(orders, eq(orders.addressId, addresses.id))
-        .where(and(isUnpaid, isNotNull(orders.payerNetwork))),
+        .from(orders)
+        .crossJoin(addresses)
+        .where(and(isNotNull(orders.payerNetwork), isOfOrder, isUnpaid)),
     ),
     unpaidAt: prepared(() =>
       orm
@@ -188,9 +198,9 @@ function prepareGaps(orm: Orm) {
         .update(orders)
         .set({ payerNetwork: null })
         .where(
-          sql`payer_network is not null and address_id in (select id from addresses
-            where wallet_id = ${walletId} and branch = ${external}
-              and derivation_index <= ${lastMined})`,
+          sql`payer_network is not null and exists (select 1 from addresses a
+            where a.id = address_id and a.wallet_id = ${walletId} and a.branch = ${external}
+              and a.derivation_index <= ${lastMined})`,
         ),
     ),
     unpaidRun: prepared(() =>
@@ -206,7 +216,8 @@ function prepareGaps(orm: Orm) {
       orm
         .select({
           widest: sql<number | null>`(select max(place - before) from
-          (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
+          (select place, lag(place, 1, ${beforeFirst}) over (order by place) as before
+            from (${newestPaid})))`,
         })
         .from(wallets)
         .where(eq(wallets.id, walletId)),
