@@ -141,7 +141,7 @@ test.each([
   ['name: 1 to 100 characters expected', 'Name: 1 to 100 characters expected.'],
   [
     '10.0.0.5 is a private address, which this store must allow: --allow-private-callback, or the tick for it in the dashboard',
-    '10.0.0.5 is a private address, which this store must allow: tick “URLs of this store may lead to a private or loopback address”',
+    '10.0.0.5 is a private address, which this store must allow: tick “URLs may lead to a private or loopback address”',
   ],
   [
     'this key is wallet 1 already; leave --start-index out',

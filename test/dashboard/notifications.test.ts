@@ -156,3 +156,19 @@ test('a test without a recipient, or with mail but no server, says what is missi
   const unset = await visitor.submit(page, 'send-test');
   expect([unset.status, unset.text.includes('mail server is set')]).toEqual([409, true]);
 });
+
+test('the port is the usual one of the security, unless another is typed', async () => {
+  const { app, visitor } = await open();
+  const save = async (port: string, security: string) => {
+    const fields = mailFields(0, { port, security, host: 'smtp.example.com' });
+    const { status } = await visitor.submit(page, 'save-mail', fields);
+    const { server } = await settingsOf(app);
+    const shown = /name="port" value="(\d*)"/.exec((await visitor.get(page)).text)?.[1];
+    return [status, server?.port, shown];
+  };
+  expect(await save('', 'tls')).toEqual([303, 465, undefined]);
+  expect(await save('', 'starttls')).toEqual([303, 587, undefined]);
+  expect(await save('2525', 'starttls')).toEqual([303, 2525, '2525']);
+  expect(await save('587', 'tls')).toEqual([303, 587, '587']);
+  expect(await save('x', 'tls')).toEqual([400, 587, '587']);
+});

@@ -96,6 +96,8 @@ describe('a refund', () => {
     await visitor.get('/dashboard/stores');
     const other = await visitor.post(page, String(new URLSearchParams(form)));
     expect([other.status, other.text.includes('is prepared already')]).toEqual([409, true]);
+    // One button of the page stands out.
+    expect((await visitor.get(page)).text).toMatch(/class="other"[^>]*>\s*Discard it/);
     const discarded = await visitor.submit(page, 'discard');
     expect(discarded.to).toBe(`${order}?done=refund-discarded`);
     expect((await visitor.submit(page, 'discard')).status).toBe(409);

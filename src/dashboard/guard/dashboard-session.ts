@@ -134,8 +134,13 @@ async function useCode(
 
 /** The password before it was right. */
 class WrongCode extends PaygateError {
-  constructor(what: 'code' | 'recovery code') {
-    super('unauthorized', `This ${what} is wrong, or was already used.`);
+  constructor(what: 'code' | 'recovery code' | undefined) {
+    super(
+      'unauthorized',
+      what === undefined
+        ? 'The password is right. Type the code from your authenticator app, too.'
+        : `This ${what} is wrong, or was already used.`,
+    );
   }
 }
 
@@ -143,7 +148,9 @@ class WrongCode extends PaygateError {
 async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
   const { account, parts } = request;
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
-  const step = matchingStep(secret, field(request, 'code'), request.now, after);
+  const code = field(request, 'code');
+  if (code === '') throw new WrongCode(undefined);
+  const step = matchingStep(secret, code, request.now, after);
   const taken =
     step !== undefined && (await parts.records.database.write((tx) => account.takeStep(tx, step)));
   if (!taken) throw new WrongCode('code');

@@ -102,7 +102,7 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     ...backups,
   },
   'wallet-gap': {
-    text: 'Set the gap limit of your own wallet as shown, and start serve with the same --wallet-gap.',
+    text: 'In the settings of your own wallet, set the gap limit to the number that is shown. Then start paygate with that number as --wallet-gap.',
     ...addresses,
   },
   'gap-reached': {
@@ -195,6 +195,12 @@ export const Alarms = ({ request, alarms }: AlarmsProps) =>
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
+/** Options do not break between their dashes. */
+const withOptions = (text: string) =>
+  text
+    .split(/(--[a-z-]+(?: \d+)?)/)
+    .map((part, place) => (place % 2 === 1 ? <code class="option">{part}</code> : part));
+
 const severityWords: Readonly<Record<Severity, StateWord>> = {
   error: { text: 'Error', tone: 'bad' },
   warning: { text: 'Warning', tone: 'waiting' },
@@ -209,9 +215,9 @@ const Banner = ({ request, alarm }: { request: PageRequest; alarm: DatedFinding 
   return (
     <div class={`alarm ${severity}`} data-alarm={code}>
       <p>
-        <Pill word={severityWords[severity]} /> <strong>{fact}</strong>
+        <Pill word={severityWords[severity]} /> <strong>{withOptions(fact)}</strong>
       </p>
-      <p>{advice === undefined ? text : sentence(advice)}</p>
+      <p>{withOptions(advice === undefined ? text : sentence(advice))}</p>
       <p class="under">
         <a class={isDismissed ? undefined : 'button'} href={to}>
           {link}

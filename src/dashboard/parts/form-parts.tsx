@@ -15,6 +15,8 @@ interface FormProps {
   readonly button?: string;
   /** The action cannot be undone, so the button has a warning colour. */
   readonly isDangerous?: boolean;
+  /** Not what the page is for, so the button is quiet. */
+  readonly isQuiet?: boolean;
   /** Asks for the password again unless it was typed recently. */
   readonly needsPassword?: boolean;
   readonly label?: string;
@@ -26,6 +28,7 @@ export const Form = ({
   action,
   button,
   isDangerous,
+  isQuiet,
   needsPassword,
   label,
   children,
@@ -38,7 +41,7 @@ export const Form = ({
       <PasswordAgain request={request} form={action} />
     ) : null}
     {button === undefined ? null : (
-      <button type="submit" class={isDangerous ? 'danger' : undefined}>
+      <button type="submit" class={isDangerous ? 'danger' : isQuiet ? 'other' : undefined}>
         {button}
       </button>
     )}

@@ -139,7 +139,7 @@ export const storeSettings = {
   allowPrivateCallback: {
     kind: 'switch',
     field: 'allow-private',
-    label: 'URLs of this store may lead to a private or loopback address',
+    label: 'URLs may lead to a private or loopback address',
     option: '--allow-private-callback',
     help: 'the callback URL may lead to a private or loopback address',
     noHelp: 'it may not',
@@ -147,7 +147,7 @@ export const storeSettings = {
   allowHttpCallback: {
     kind: 'switch',
     field: 'allow-http',
-    label: 'URLs of this store may be plain http on the public internet',
+    label: 'URLs may be plain http on the public internet',
     option: '--allow-http-callback',
     help: 'the callback URL may be plain http on the public internet',
     noHelp: 'it may not',

@@ -95,6 +95,10 @@ test('a wide gap: its start survives reloads and a restart, and it ends when a p
   const issued: string[] = [];
   while (issued.length < 15) issued.push(await app.newAddress());
   const first = await alarm(visitor, 'wallet-gap');
+  // An option does not break between its dashes.
+  expect((await visitor.get(home)).text).toMatch(
+    /<code class="option">--wallet-gap( \d+)?<\/code>/,
+  );
   expect(first?.text).toContain('has issued 15 addresses since the last paid one');
   expect(first?.since).toBe(iso(app.world.now()));
   await expectLinked(visitor, first, '/addresses');

@@ -141,7 +141,7 @@ const SessionRow = ({
       {session.id === request.session?.id ? (
         'This browser'
       ) : (
-        <Form request={request} action="end-session" button="Sign out">
+        <Form request={request} action="end-session" button="Sign out" isQuiet>
           <input type="hidden" name="session" value={session.hash.toString('base64url')} />
         </Form>
       )}

@@ -201,7 +201,7 @@ const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
       </>
     )}
     <h2>If you do not send it</h2>
-    <Form request={request} action="discard" button="Discard it" needsPassword>
+    <Form request={request} action="discard" button="Discard it" isQuiet needsPassword>
       <Version refund={refund} />
     </Form>
   </>

@@ -4,6 +4,7 @@
 import { noticeKinds } from '../../../domain/delivery/notice.ts';
 import {
   type MailServer,
+  mailPorts,
   mailSecurities,
   mailServerFault,
   parseMailAddress,
@@ -117,7 +118,9 @@ function MailServerForm({ request }: { readonly request: PageRequest }) {
           request={request}
           name="port"
           label="Port"
-          value={server?.port ?? 465}
+          value={server && server.port !== mailPorts[server.security] ? server.port : undefined}
+          help="Empty: the usual one of the security above."
+          required={false}
           attributes={{ inputmode: 'numeric' }}
         />
         <Field
@@ -174,7 +177,7 @@ const fields = {
 function mailServerIn(request: PageRequest, before: MailServer | undefined): MailServer {
   const typed = readFields(request, (read) => ({
     host: read(...fields.host, parseMailHost),
-    port: read(...fields.port, parseMailPort),
+    port: read(...fields.port, (text) => (text === '' ? undefined : parseMailPort(text))),
     security: read(...fields.security, oneOf(mailSecurities)),
     user: read(...fields.user, parseMailText),
     // White space may be a part of it.
@@ -187,7 +190,8 @@ function mailServerIn(request: PageRequest, before: MailServer | undefined): Mai
   const isSame = before?.host === typed.host && before.user === typed.user;
   const storedPassword = isSame && typed.user !== null ? before.password : null;
   const ca = before?.host === typed.host ? before.ca : null;
-  const server = { ...typed, password: typed.password ?? storedPassword, ca };
+  const port = typed.port ?? mailPorts[typed.security];
+  const server = { ...typed, port, password: typed.password ?? storedPassword, ca };
   const fault = mailServerFault(server);
   if (fault === undefined) return server;
   const [name, label] = fields[fault.field];
