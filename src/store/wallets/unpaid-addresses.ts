@@ -23,8 +23,8 @@ export type UnpaidAddresses = ReturnType<typeof createUnpaidAddresses>;
 const reusedWithin = 100;
 
 /**
- * How many paid addresses the widest step is looked for among, and how many unpaid ones are counted
- * one by one: anybody may ask, and a million would hold us up. See docs/decisions/027.
+ * The widest step is looked for among so many paid addresses, and so many unpaid ones are counted.
+ * Anybody may ask, and a million would hold us up (docs/decisions/027).
  */
 const maxPaidRead = 5_000;
 const maxUnpaidCounted = 100_000;

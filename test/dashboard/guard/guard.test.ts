@@ -910,6 +910,24 @@ describe('S-148 a connection that others can read', () => {
   });
 });
 
+test('a right password without a code asks for the code, and a wrong one says that it is wrong', async () => {
+  const app = await openApp();
+  await setPassword(app);
+  const secret = newTotpSecret(new Uint8Array(20));
+  await app.withStore(({ admin, database }) => database.write((tx) => admin.setTotp(tx, secret)));
+  const send = async (fields: Record<string, string>) => {
+    const { status, text } = await visitorOf(app).submit(`${home}/sign-in`, 'sign-in', fields);
+    return [status, /role="alert"[^>]*>\s*([^<]*?)\s*</.exec(text)?.[1]];
+  };
+  const missing = 'The password is right. Type the code from your authenticator app, too.';
+  expect(await send({ password })).toEqual([401, missing]);
+  expect(await send({ password, code: '000' })).toEqual([
+    ...[401, 'This code is wrong, or was already used.'],
+  ]);
+  const [, wrongPassword] = await send({ password: 'another one' });
+  expect(wrongPassword).toMatch(/^Wrong password/);
+});
+
 test('assets are small, come from our own origin, and may be cached without a time limit', async () => {
   const app = await openApp();
   const { text } = await visitorOf(app).get(`${home}/sign-in`);
