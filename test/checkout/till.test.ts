@@ -1,6 +1,7 @@
 // Tills: how a device becomes one, its sales, and what it can't do.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { translationOf } from '../../src/checkout/words/languages.ts';
 import { scanGap, unpaidLimitOf } from '../../src/domain/store/allocation.ts';
 import { closeApps } from '../support/app.ts';
@@ -8,7 +9,7 @@ import { cleanUp } from '../support/files.ts';
 import { addTill, codePathIn, openTill, type TillScene } from '../support/tills.ts';
 import { visitorOf } from '../support/visitor.ts';
 
-const { till: words, errors } = translationOf('en').words;
+const { till: words, errors, now } = translationOf('en').words;
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -130,6 +131,35 @@ describe('a sale', () => {
     scene.app.chain.mine(2);
     await scene.app.settle();
     expect((await scene.device.get(sale)).text).toContain('>Paid<');
+  });
+
+  test('has its code behind Pay again after its payment fell away', async () => {
+    const scene = await openTill();
+    const sale = await scene.sell('12.50');
+    const [order] = await scene.orders();
+    const txid = scene.app.pay(order?.address ?? '', order?.amount_sat ?? 0) as Txid;
+    await scene.app.settle();
+    expect((await scene.device.get(sale)).text).not.toContain('class="qr"');
+    scene.app.chain.evict(txid);
+    await scene.app.world.advance(2 * 60_000);
+    await scene.app.settle();
+    const { text } = await scene.device.get(sale);
+    expect(text).toContain(now.fellAway);
+    expect(text).toMatch(
+      /<details class="passing"><summary>Pay again<\/summary><section class="box"/,
+    );
+    expect(text.split('class="qr"')).toHaveLength(2);
+  });
+
+  test('that lacks less than a wallet sends asks for nothing, and says how much', async () => {
+    const scene = await openTill();
+    const sale = await scene.sell('12.50');
+    await payNewest(scene, 24_500);
+    const { text } = await scene.device.get(sale);
+    expect(text).toContain('Short by <bdi dir="ltr">500 sat</bdi>');
+    expect(text).toContain('too little to send');
+    expect(text).not.toContain('class="qr"');
+    expect(text).not.toContain(words.waiting);
   });
 
   test.each([

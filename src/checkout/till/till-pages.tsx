@@ -186,7 +186,13 @@ export const SalePage = (props: SalePageProps) => {
       </div>
       {stage === 'payable' ? <Ways order={order} first="lightning" reading={reading} /> : null}
       <div id="pay" data-live={live}>
-        {stage === 'payable' ? <Code shown={shown} reading={reading} /> : null}
+        {stage === 'payable' && !shown.hasFallen ? <Code shown={shown} reading={reading} /> : null}
+        {stage === 'payable' && shown.hasFallen ? (
+          <details class="passing">
+            <summary>{words.pay.payAgain}</summary>
+            <Code shown={shown} reading={reading} />
+          </details>
+        ) : null}
         {stage === 'lapsed' ? (
           <form method="post" action={`${id}/quote${langQuery}`}>
             <button type="submit" class="main">
@@ -213,17 +219,22 @@ const isUnmined = ({ order: { status, payments } }: ShownOrder): boolean =>
   status === 'processing' && payments.some(({ status: each, gone }) => each === 0 && !gone);
 
 /** An unconfirmed sale is never called paid. */
-const SalePill = ({ shown, reading: { words } }: SalePageProps) => {
+const SalePill = ({ shown, reading: { words, formats } }: SalePageProps) => {
   const { order, stage } = shown;
   const text =
     stage === 'payable'
       ? words.till.waiting
-      : isUnmined(shown)
-        ? words.till.seen
-        : words.orderStates[order.status];
+      : stage === 'rest'
+        ? words.shortBy(formats.amount(order.missing_sat ?? 0))
+        : isUnmined(shown)
+          ? words.till.seen
+          : words.orderStates[order.status];
+  const isAwaited = stage === 'payable' || stage === 'rest';
   return (
     <p class="pills" data-status={order.status}>
-      <Pill tone={stage === 'payable' ? 'waiting' : orderWords[order.status].tone}>{text}</Pill>
+      <Pill tone={isAwaited ? 'waiting' : orderWords[order.status].tone}>
+        <Sentence text={text} />
+      </Pill>
     </p>
   );
 };
