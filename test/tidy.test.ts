@@ -354,6 +354,7 @@ describe('language', () => {
     'docs/dashboard.md',
     'docs/decisions',
     'docs/electrum-servers.md',
+    'docs/lightning.md',
     'docs/monitoring.md',
     'docs/notifications.md',
     'docs/operations.md',
