@@ -14,6 +14,7 @@ import { createAuthenticator } from '../support/authenticator.ts';
 import { openTill, type Till } from '../support/checkout.ts';
 import { listenTo } from '../support/event-stream.ts';
 import {
+  cheapHash,
   password,
   signedIn,
   signedInViewer,
@@ -80,10 +81,17 @@ const actionsAt = (path: string): string[] =>
   });
 
 /** A shop with an order and a payment to it. */
-async function openShop(): Promise<Till & { readonly payment: string }> {
+async function openShop(): Promise<Till & { readonly payment: string; readonly ofLink: string }> {
   const till = await openTill();
   await till.pay(25_000);
-  return { ...till, payment: '1' };
+  const { body } = await till.app.post('/links', { title: 'Tips', amount_sat: 20_000 });
+  const payer = visitorOf(till.app);
+  const { text } = await payer.get(`/l/${body.id}`);
+  const [, key = ''] = /name="key" value="([^"]+)"/.exec(text) ?? [];
+  await payer.post(`/l/${body.id}`, String(new URLSearchParams({ key })));
+  const [ofLink] = (await till.app.get('/orders')).body.data;
+  if (ofLink.link_id !== body.id) throw new Error('no order of a link');
+  return { ...till, payment: '1', ofLink: ofLink.id };
 }
 
 const filled = (path: string, { id, payment }: { id: string; payment: string }): string =>
@@ -144,6 +152,7 @@ const shownTo = (shop: Awaited<ReturnType<typeof openShop>>): string[] => [
     .filter((path) => !/live|passkeys|\*/.test(path))
     .map((path) => filled(path, shop)),
   `${home}/payments/export?format=paygate`,
+  `${home}/orders/${shop.ofLink}`,
   `${home}/payments?q=nothing`,
   `${home}/orders?q=nothing`,
 ];
@@ -246,6 +255,36 @@ describe('a person', () => {
     expect(await attempt(app, { password, code: code(app, ofViewer) })).toBe(401);
     expect(await attempt(app, { password, code: code(app, ofOwner) })).toBe(303);
     expect(await attempt(app, { ...asViewer, code: code(app, ofViewer) })).toBe(401);
+  });
+
+  test('who guesses codes of a viewer uses up none of the owner’s', async () => {
+    const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    const from = (client: string) =>
+      visitorOf(app, {
+        headers: {
+          'X-Forwarded-For': client,
+          'X-Forwarded-Proto': 'https',
+          'X-Forwarded-Host': 'pay.example.com',
+        },
+        origin: 'https://pay.example.com',
+      });
+    await app.withStore(({ admin, database }) =>
+      database.write((tx) => {
+        admin.setPassword(tx, app.world.now(), cheapHash(password));
+        const viewer = admin.of(admin.addViewer(tx, app.world.now(), 'Anna').id);
+        viewer.setPassword(tx, app.world.now(), cheapHash(viewerPassword));
+        admin.setTotp(tx, ofOwner ?? '');
+        viewer.setTotp(tx, ofViewer ?? '');
+      }),
+    );
+    const guess = async (client: string, fields: Record<string, string>) =>
+      (await from(client).submit(signInPath, 'sign-in', fields)).status;
+    const asViewer = { username: 'Anna', password: viewerPassword, code: '000000' };
+    const statuses = [];
+    for (let at = 1; at <= 7; at += 1) statuses.push(await guess(`203.0.${at}.1`, asViewer));
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    const asOwner = { username: 'admin', password, code: code(app, ofOwner) };
+    expect(await guess('203.0.99.1', asOwner)).toBe(303);
   });
 
   test('changes the own password, sessions, codes and passkeys, and no other person’s', async () => {
