@@ -4,6 +4,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { languages } from '../../src/domain/text/language.ts';
 import { closeApps, type TestApp } from '../support/app.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { openGreenfield } from '../support/greenfield.ts';
 import { openLink } from '../support/links.ts';
@@ -320,4 +321,26 @@ test('a store is set by its page', async () => {
   const saved = await visitor.submit(page, 'change', own);
   expect([saved.status, saved.text]).toEqual([303, '']);
   expect(await app.order(euro)).toMatchObject({ adjust_percent: -5 });
+});
+
+test('commands set a discount, show it, and refuse one that is out of bounds', async () => {
+  const link = await openLink(euro);
+  const run = (...args: string[]) => runCli([...args, '--db', link.app.path]);
+  const percent = ['--adjust-percent'];
+  expect((await run('store', 'set', '1', ...percent, '-5')).code).toBe(0);
+  expect((await run('store', 'show', '1')).stdout).toContain('tolerance 0.5 %, discount 5 %');
+  const shown = JSON.parse((await run('store', 'show', '1', '--json')).stdout);
+  expect(shown).toMatchObject({ adjust_percent: -5 });
+  const set = await run('links', 'set', link.id, ...percent, '2.5');
+  expect(set.stdout).toMatch(/\nsurcharge +2\.5 %\n/);
+  const off = await run('links', 'set', link.id, '--no-adjust-percent', '--json');
+  expect(JSON.parse(off.stdout)).toMatchObject({ adjust_percent: null });
+  for (const command of [
+    ['store', 'set', '1'],
+    ['links', 'set', link.id],
+  ]) {
+    const refused = await run(...command, ...percent, '-20.01');
+    expect([command, refused.code]).toEqual([command, 2]);
+    expect(refused.stderr).toContain('a number from -20 to 20 with at most 2 decimals is expected');
+  }
 });

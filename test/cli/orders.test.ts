@@ -159,6 +159,18 @@ describe('orders show', () => {
     expect(stdout).toContain(txid);
   });
 
+  it.each([
+    [-500, '11.88 EUR, 5 % discount', 23_750],
+    [250, '12.82 EUR, 2.5 % surcharge', 25_625],
+  ])('says what is due with %d hundredths of a percent', async (adjustBasisPoints, due, sat) => {
+    const shop = await open();
+    const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n, adjustBasisPoints } as const;
+    const shown = await order(shop, { price });
+    const { stdout } = await run(shop, 'orders', 'show', shown.id);
+    expect(stdout).toContain(`12.50 EUR, ${sat} sat\n`);
+    expect(stdout.replaceAll(/ +/g, ' ')).toContain(`\ndue ${due}\n`);
+  });
+
   it('names an order that does not exist', async () => {
     const shop = await open();
     expect(await run(shop, 'orders', 'show', idNumber(99))).toMatchObject({

@@ -75,7 +75,7 @@ test('lists have semicolons on request, with decimal commas and no formula', asy
   const comma = (await visitor.get(`${home}/orders/export`)).text.split('\r\n');
   expect(head).toBe(comma[0]?.replaceAll(',', ';'));
   expect(plain).toContain(';a,\'=1;"1.5; 2";');
-  expect(paid).toContain(`${id};1;;open;false;12,50;EUR;25000;`);
+  expect(paid).toContain(`${id};1;;open;false;12,50;EUR;0;12,50;25000;`);
   for (const list of ['orders', 'callbacks', 'events', 'addresses']) {
     const [first = ''] = (
       await visitor.get(`${home}/${list}/export?separator=semicolon`)

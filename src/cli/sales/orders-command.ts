@@ -185,6 +185,9 @@ const timeOf = (unixSeconds: number): string => formatTime(unixSeconds * 1000);
 const priceOf = ({ amount, currency }: OrderJson): string | undefined =>
   amount === null ? undefined : `${amount} ${currency}`;
 
+const dueOf = ({ amount_due: due, currency, adjust_percent: percent }: OrderJson): string =>
+  `${due} ${currency}, ${Math.abs(percent)} % ${percent < 0 ? 'discount' : 'surcharge'}`;
+
 const statusOf = ({ status, late }: OrderJson): string =>
   `${orderWords[status].text}${late ? ', late' : ''}`;
 
@@ -218,6 +221,7 @@ function moneyFacts(order: OrderJson): Fact[] {
   return [
     ['status', statusOf(order)],
     ['price', [priceOf(order) ?? [], `${amount} sat`].flat().join(', ')],
+    ...facts('due', order.adjust_percent === 0 ? null : order, dueOf),
     ['received', `${order.received_sat} sat, ${order.confirmed_sat} sat confirmed`],
     ...facts('missing', missing === 0 ? null : missing, (sat) => `${sat} sat`),
     ...facts('excess', excess === 0 ? null : excess, (sat) => `${sat} sat`),

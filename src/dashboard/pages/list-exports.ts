@@ -53,6 +53,8 @@ function ordersFile(request: PageRequest) {
     late: ({ order }) => String(order.late),
     amount: ({ order }) => csvDecimal(order.amount),
     currency: ({ order }) => order.currency,
+    adjust_percent: ({ order }) => csvDecimal(String(order.adjust_percent)),
+    amount_due: ({ order }) => csvDecimal(order.amount_due),
     amount_sat: ({ order }) => order.amount_sat,
     received_sat: ({ order }) => order.received_sat,
     confirmed_sat: ({ order }) => order.confirmed_sat,
