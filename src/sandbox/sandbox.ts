@@ -204,6 +204,8 @@ async function createDatabase(
         fields: {
           ...store,
           name: 'Demo shop',
+          // That of the shop's prices: a till sells in it.
+          currency: 'EUR',
           requiredConfirmations: defaultConfirmations,
           reversalCallback: true,
           allowPrivateCallback: true,

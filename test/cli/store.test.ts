@@ -87,6 +87,67 @@ describe('a currency', () => {
   });
 });
 
+describe('the way by which money comes', () => {
+  const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
+  const add = (path: string, ...args: string[]) =>
+    runCli([
+      ...['store', 'add', '--name', 'Café', ...wallet, '--network', 'regtest', ...args],
+      ...['--db', path],
+    ]);
+
+  it.each([
+    ['links', 'Make a payment link: `paygate links add`'],
+    ['plugin', 'Connect the plugin: open the store in the dashboard'],
+    ['program', 'Make an order with the API key: /docs/quickstart'],
+  ])('%s is noted, and the next step printed', async (way, step) => {
+    const path = join(tempFolder(), 'paygate.db');
+    const added = await add(path, '--way', way);
+    expect(added).toMatchObject({ code: 0, stderr: '' });
+    expect(added.stdout).toContain(step);
+    const file = look(path, { readonly: true });
+    const value = file
+      .prepare("SELECT value FROM settings WHERE name = 'money_way_1'")
+      .pluck()
+      .get();
+    file.close();
+    expect(JSON.parse(String(value))).toBe(way);
+  });
+
+  it('is found out later without the option, and refused if it is another', async () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const wrong = await add(path, '--way', 'shop');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/links, plugin, program/);
+    const added = await add(path);
+    expect(added.stdout).not.toMatch(/payment link|Connect the plugin|quickstart/);
+  });
+});
+
+describe('store show', () => {
+  it('takes a name in any case, or a number', async () => {
+    const { store } = await openShop();
+    const byNumber = await store('show', '1', '--json');
+    for (const name of ['Shop', 'sHOP']) {
+      expect((await store('show', name, '--json')).stdout).toBe(byNumber.stdout);
+    }
+  });
+
+  it('refuses a name that no store has, and one that several have', async () => {
+    const { store } = await openShop();
+    const unknown = await store('show', 'cafe');
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toMatch(/no store has the name 'cafe'; `paygate store list` shows/);
+    const wallet = ['--xpub', accountKey(2).account, '--script', 'p2wpkh', '--start-index', '0'];
+    await store('add', '--name', 'SHOP', ...wallet);
+    expect((await store('show', 'shop')).stderr).toMatch(/several stores.*use a number: 1, 2/);
+    await store('remove', '1');
+    expect(JSON.parse((await store('show', 'shop', '--json')).stdout)).toMatchObject({ id: 2 });
+    await store('remove', '2');
+    expect((await store('show', 'shop')).stderr).toMatch(/several stores.*use a number: 1, 2/);
+    expect((await store('show', '7')).code).toBe(1);
+  });
+});
+
 describe('a Callback URL that was copied', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
@@ -330,7 +391,8 @@ describe('the audit log', () => {
     });
     expect(stdout).not.toMatch(/whsec_|pgk_/);
     const text = (await run('audit', 'list')).stdout;
-    expect(text).toMatch(/ command +store\.change +store 1 /);
+    expect(text).toMatch(/ command +store 1 +Settings of the store were saved: .*Callback URL/);
+    expect(text).not.toMatch(/[{}]|store\.change/);
   });
 });
 

@@ -19,7 +19,7 @@ describe('a wrong command line ends with 2 and one line:', () => {
     ],
     ['store show', 'store show needs <id>; `paygate store show --help` says what they are'],
     [
-      'store show cafe',
+      'store wallet cafe --xpub -',
       "<id>: 'cafe' is not valid. Give a whole number, 1 or more. `paygate store list` shows the numbers.",
     ],
     [

@@ -47,6 +47,13 @@ test('has invented rates, which are marked as such', async () => {
   expect(text).toContain('the sandbox, whose rates are made up');
 });
 
+test('has a till that sells in the currency of its shop', async () => {
+  const visit = await openSandbox();
+  const merchant = await visit.merchant();
+  const { text } = await merchant.get('/dashboard/stores/1/general');
+  expect(text).toMatch(/<option[^>]* value="EUR"[^>]* selected|<option value="EUR" selected/);
+});
+
 describe('an order', () => {
   test('has a price in EUR, and its satoshis at a rate that is marked as simulated', async () => {
     const visit = await openSandbox();

@@ -1,6 +1,7 @@
 // `paygate audit list`: changes made through the API, in the dashboard and by commands.
 
 import { Command } from 'commander';
+import { sentenceOf } from '../../dashboard/parts/audit-sentences.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
 import { actorOf } from '../../store/access/audit.ts';
@@ -22,14 +23,13 @@ export function auditCommand(): Command {
         print(given, entries, () => {
           if (entries.length === 0) return 'No changes yet.';
           const actors = rows.map(actorOf);
-          const lines = entries.map(({ at, action, store, detail }, index) => [
-            formatTime(at * 1000),
+          const lines = rows.map((row, index) => [
+            formatTime(row.at),
             actors[index] ?? '',
-            action,
-            store === null ? '' : `store ${store}`,
-            JSON.stringify(detail),
+            row.storeId === null ? '' : `store ${row.storeId}`,
+            sentenceOf(row),
           ]);
-          return table([['when', 'who', 'what', 'where', 'values'], ...lines]);
+          return table([['when', 'who', 'where', 'what'], ...lines]);
         });
       }),
     );

@@ -2,11 +2,12 @@
 
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { firstAddresses, type WalletKey } from '../../bitcoin/keychain.ts';
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { redactUrl } from '../../domain/delivery/callback.ts';
 import { defaultConfirmations, readBands } from '../../domain/payment/confirmation-policy.ts';
+import { type MoneyWay, moneyWays } from '../../domain/store/money-way.ts';
 import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
 import { formatCount, formatTime, verbOf } from '../../domain/text/format.ts';
@@ -56,7 +57,15 @@ import {
 
 interface AddOptions extends FileOptions, KeyOptions {
   readonly startIndex?: number;
+  readonly way?: MoneyWay;
 }
+
+/** What the setup of each way goes on with. */
+const nextSteps: Readonly<Record<MoneyWay, string>> = {
+  links: 'Make a payment link: `paygate links add`, or Links and tills in the dashboard.',
+  plugin: 'Connect the plugin: open the store in the dashboard, then Plugin.',
+  program: 'Make an order with the API key: /docs/quickstart of this paygate shows how.',
+};
 
 export function storeCommand(): Command {
   return new Command('store')
@@ -79,6 +88,12 @@ function addCommand(): Command {
     .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
+    .addOption(
+      new Option(
+        '--way <kind>',
+        'how the money comes: by links, a plugin, or your own program',
+      ).choices(Object.keys(moneyWays)),
+    )
     .addOption(settingOption('currency'))
     .addOption(settingOption('callbackUrl'))
     .addOption(settingOption('webhookUrl'))
@@ -115,12 +130,14 @@ async function addTo(
   const secret = world.randomBytes(32);
   const { row, wallet, apiKey } = await records.database.write((tx) => {
     const shop = setUpShop(records, tx, world.now(), { key, startIndex, fields, secret });
-    const detail = { name: shop.row.name, wallet: shop.wallet.id };
+    const detail = { name: shop.row.name, wallet: shop.wallet.id, way: given.way };
+    if (given.way !== undefined) records.state.moneyWay(shop.row.id).write(tx, given.way);
     recordChange(records, tx, 'store.add', detail, shop.row.id);
     return shop;
   });
   const isSecond = records.catalog.choices().length > 1;
   const notes = [
+    ...(given.way === undefined ? [] : [nextSteps[given.way]]),
     ...(isSecond ? [severalStoresAdvice] : []),
     ...sharedWalletAdvice(records.catalog.sharing(row)),
     ...callbackUrlNotes(row.callbackUrl),
@@ -299,10 +316,10 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return fileCommand('show', 'show a store and its webhook secret')
-    .argument('<id>', 'of the store', rowId)
-    .action((id: number, given: FileOptions) =>
+    .argument('<id>', 'of the store, or its name')
+    .action((id: string, given: FileOptions) =>
       withStore(given, async (records) => {
-        const row = records.catalog.store(id);
+        const row = storeNamed(records, id);
         const [webhookSecret, previous] = signingSecrets(row, world.now());
         const ends = previous === undefined ? null : (row.previousSecretUntil ?? 0);
         const answer = {
@@ -341,6 +358,25 @@ function showCommand(): Command {
         );
       }),
     );
+}
+
+/** The store with a number, or with a name in any case. @throws PaygateError not_found, invalid */
+function storeNamed({ catalog }: Records, text: string): StoreRow {
+  if (/^\d{1,15}$/.test(text)) return catalog.store(Number(text));
+  const all = catalog.stores({ archived: true });
+  const isNamed = ({ name }: StoreRow): boolean => name.toLowerCase() === text.toLowerCase();
+  const running = all.filter((row) => isNamed(row) && row.archivedAt === null);
+  const found = running.length > 0 ? running : all.filter(isNamed);
+  const [only, second] = found;
+  if (only !== undefined && second === undefined) return only;
+  if (only === undefined) {
+    throw new PaygateError(
+      'not_found',
+      `no store has the name '${text}'; \`paygate store list\` shows the numbers and names`,
+    );
+  }
+  const numbers = found.map(({ id }) => id).join(', ');
+  throw new PaygateError('invalid', `several stores have this name; use a number: ${numbers}`);
 }
 
 const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
