@@ -176,7 +176,7 @@ describe('the balance of a wallet', () => {
   });
 });
 
-test('S-100 no key adds, changes or removes a wallet: the answer says where it is done', async () => {
+test('no key adds, changes or removes a wallet: the answer says where it is done', async () => {
   const app = await openPriced();
   for (const [method, path] of [
     ['POST', '/api/v2/wallets'],
