@@ -23,8 +23,7 @@ const expected: Readonly<Record<string, string>> = {
 function problemOf(issue: Issue): string {
   if (issue.code === 'invalid_type') return expected[issue.expected] ?? 'an object is expected';
   if (issue.code !== 'invalid_value') return 'is not valid';
-  const values = issue.values.join(', ');
-  return `${issue.values.length > 1 ? 'one of ' : ''}${values} is expected`;
+  return `one of ${issue.values.join(', ')} is expected`;
 }
 
 /** A body of the operation, for the documentation. */
@@ -76,11 +75,11 @@ export function pathAdvice(
   const [, version, rest = ''] = /^(?:\/api)?\/(v3\/)?(.*?)\/*$/.exec(asked) ?? [];
   const isMeant = version !== undefined;
   const paths = operations.map(({ path }) => path).filter(isVersion3);
-  const found = paths
-    .map((path) => ({ path, edits: editsTo(path.replace('/v3/', ''), rest) }))
-    .filter(({ edits }) => edits <= (isMeant ? maxEdits : 0))
-    .sort((one, other) => one.edits - other.edits)[0];
-  if (found !== undefined) return `; did you mean /api${found.path}?`;
+  // No two of these paths are near to each other.
+  const found = paths.find(
+    (path) => editsTo(path.replace('/v3/', ''), rest) <= (isMeant ? maxEdits : 0),
+  );
+  if (found !== undefined) return `; did you mean /api${found}?`;
   return isMeant ? '; /docs has all paths' : '';
 }
 

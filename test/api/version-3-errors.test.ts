@@ -135,6 +135,8 @@ const unknownPaths = [
   ['/api/v3/evnets', '; did you mean /api/v3/events?'],
   ['/api/v3/order/ord_1', '; did you mean /api/v3/orders/{id}?'],
   ['/api/v3/orders/ord_1/acept', '; did you mean /api/v3/orders/{id}/accept?'],
+  ['/api/v3/ordxyz', '; /docs has all paths'],
+  ['/api/v3/lxnkx', '; did you mean /api/v3/links?'],
   ['/api/v3/invoices', '; /docs has all paths'],
   ['/api/v3/orders/ord_1/refund', '; /docs has all paths'],
   [`/api/v3/${'orders'.repeat(900)}`, '; /docs has all paths'],

@@ -72,7 +72,7 @@ async function fullBalance(
     confirmed_fiat: fiatOf(confirmed, { currency, priceCents: rateCents }),
     unconfirmed_fiat: fiatOf(unconfirmed, { currency, priceCents: rateCents }),
     fiat_currency: currency,
-    total_addresses: scripts.filter(({ movements }) => movements.length > 0).length,
+    total_addresses: scripts.length,
   };
 }
 

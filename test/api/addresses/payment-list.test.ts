@@ -75,13 +75,14 @@ describe('v2/payments', () => {
     const callbackUrl = 'https://second.example/paid';
     const second = { name: 'Zweiter', key: merchantKey(2), startIndex: 0, callbackUrl };
     await app.addStore(second);
-    await paid(app, 25_000, '?match_callback=second');
     await paid(app, 30_000, `?match_account=${merchantKey().account}`);
+    await app.world.advance(60_000);
+    await paid(app, 25_000, '?match_callback=second');
     expect(await valuesIn(app, '?store_name=WEIT')).toEqual([25_000]);
     expect(await valuesIn(app, '?store_name=sh')).toEqual([30_000]);
     expect(await valuesIn(app, '?store_name=e')).toEqual([25_000]);
-    expect(await valuesIn(app, '?store_name=')).toEqual([30_000, 25_000]);
-    expect(await valuesIn(app, '?store_name=&limit=1')).toEqual([30_000]);
+    expect(await valuesIn(app, '?store_name=')).toEqual([25_000, 30_000]);
+    expect(await valuesIn(app, '?store_name=&limit=1')).toEqual([25_000]);
     expect(await valuesIn(app, '?store_name=none')).toEqual([]);
     const key = await app.withStore(({ keys, database }) =>
       database.write((tx) =>
@@ -162,6 +163,21 @@ describe('the balance of a wallet', () => {
     const euros = { confirmed_fiat: 12.5, unconfirmed_fiat: 3, fiat_currency: 'EUR' };
     const { body } = await app.ask('/api/v2/wallets/1?balance=true');
     expect(body.data.balance).toEqual({ ...balance, ...euros });
+  });
+
+  test('is in the currency of its own store', async () => {
+    const app = await openPriced();
+    const callbackUrl = 'https://second.example/paid';
+    const second = { name: 'Second', key: merchantKey(2), startIndex: 0, callbackUrl };
+    await app.addStore(second);
+    await app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.changeStore(tx, 2, { currency: 'EUR' })),
+    );
+    const { body } = await app.ask('/api/v2/wallets?balance=true');
+    const currencies = body.data.map(
+      ({ balance }: { balance: { fiat_currency: string } }) => balance.fiat_currency,
+    );
+    expect(currencies).toEqual(['USD', 'EUR']);
   });
 
   test('is complete without a price, and without prices', async () => {
