@@ -6,7 +6,7 @@ import { presentedKey } from '../api/authentication.ts';
 import { type Operation, operation } from '../api/operation.ts';
 import { rateFor } from '../api/orders/new-order.ts';
 import { permissionsFor } from '../domain/access/key-scope.ts';
-import { methodId } from '../domain/order/invoice.ts';
+import { lightningMethodId, methodId, oldMethodIds } from '../domain/order/invoice.ts';
 import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
@@ -60,14 +60,26 @@ function storeJson(options: RouteOptions, key: Key) {
 
 /** Empty without a wallet: plugins then say that one is missing. */
 function paymentMethods(options: RouteOptions, key: Key) {
-  const hasWallet = storeOf(options, key).walletId !== null;
-  const method = { enabled: true, paymentMethodId: methodId };
+  const { id, walletId } = storeOf(options, key);
+  const methods: readonly (keyof typeof oldMethodIds)[] = [
+    ...(walletId === null ? [] : ([methodId] as const)),
+    ...(hasLightning(options, id) ? ([lightningMethodId] as const) : []),
+  ];
   // The PrestaShop plugin reads the form of BTCPay Server 1.
   if (key.plugin === 'prestashop') {
-    return hasWallet ? { BTC: { ...method, cryptoCode: 'BTC', data: {} } } : {};
+    return Object.fromEntries(
+      methods.map((paymentMethodId) => [
+        oldMethodIds[paymentMethodId],
+        { enabled: true, paymentMethodId, cryptoCode: 'BTC', data: {} },
+      ]),
+    );
   }
-  return hasWallet ? [method] : [];
+  return methods.map((paymentMethodId) => ({ enabled: true, paymentMethodId }));
 }
+
+/** Whether orders of a store get Lightning invoices: only beside addresses. */
+const hasLightning = ({ records: { state, catalog } }: RouteOptions, storeId: number): boolean =>
+  catalog.store(storeId).walletId !== null && state.lightningNode(storeId).read() !== undefined;
 
 /** @param asked such as `BTC_EUR`; all that have a price without any */
 async function rates(options: RouteOptions, asked: readonly string[]) {
@@ -157,9 +169,12 @@ export function serverOperations(options: RouteOptions): Operation[] {
         storeOf(options, key).walletId === null ? [] : [{ enabled: true, cryptoCode: 'BTC' }],
     ),
     read(
-      ...(['Stores', `${at}/payment-methods/LightningNetwork`, 'None'] as const),
+      ...(['Stores', `${at}/payment-methods/LightningNetwork`, 'The node of the store'] as const),
       methodsAnswer,
-      async () => [],
+      async ({ key }) =>
+        hasLightning(options, storeOf(options, key).id)
+          ? [{ enabled: true, cryptoCode: 'BTC' }]
+          : [],
     ),
     read(
       ...(['Prices', `${at}/rates`, 'Rates of `?currencyPair=BTC_EUR`, or all'] as const),

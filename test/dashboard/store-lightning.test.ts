@@ -108,7 +108,7 @@ test('its credential is in no log, answer, page, export, error, metric or audit 
     JSON.stringify(app.running.health()),
     await metrics.text(),
     ...(await Promise.all(pages.map(async (each) => (await visitor.get(each)).text))),
-    (await visitor.get('/dashboard/payments.csv')).text,
+    (await visitor.get('/dashboard/payments/export')).text,
     JSON.stringify((await app.get(`/orders/${id}`)).body),
     JSON.stringify((await app.get('/events')).body),
     await (await fetch(`http://127.0.0.1:${app.port}/o/${id}`)).text(),
@@ -120,4 +120,28 @@ test('its credential is in no log, answer, page, export, error, metric or audit 
   // The search would find it: it is in the database.
   await app.stop();
   expect(readFileSync(app.path, 'latin1')).toContain(node.credential);
+});
+
+test('its payments are Lightning on the pages of the order, the payment, the refund and in CSV', async () => {
+  const { app, node, visitor, fields } = await open();
+  await visitor.submit(page, 'set-node', fields());
+  const { id, lightning, address } = await app.order(eur);
+  const order = `/dashboard/orders/${id}`;
+  expect((await visitor.get(order)).text).toContain(`href="lightning:${lightning.invoice}"`);
+  node.pay(lightning.invoice);
+  await until(app, id, ({ status }) => status === 'paid');
+  const { text: paid } = await visitor.get(order);
+  expect(paid).toContain('<span>Payment of 25,000 sat by Lightning</span>');
+  expect(paid).not.toContain('in block');
+  expect(paid).not.toContain('lightning:lnbc');
+  const { text: payment } = await visitor.get('/dashboard/payments/1');
+  expect(payment).toContain('Payment hash');
+  expect(payment).toContain(node.invoices.at(-1)?.preimage);
+  for (const wrong of ['<dt>Confirmations', '>Not in a block yet', '<h2>Deliveries']) {
+    expect(payment).not.toContain(wrong);
+  }
+  expect((await visitor.get(`${order}/refund`)).text).toContain('an invoice of theirs');
+  const rows = (await visitor.get('/dashboard/payments/export?format=paygate')).text.split('\n');
+  expect(rows[1]).toContain(',lightning,');
+  expect(rows[1]).not.toContain(address);
 });

@@ -7,7 +7,7 @@ import {
   type InvoiceOrder,
   invoicePayment,
   metadataOf,
-  methodId,
+  methodOf,
   withMetadata,
 } from './invoice.ts';
 import type { OrderStatus, PaymentStanding, Standing } from './order.ts';
@@ -61,8 +61,8 @@ export function invoiceEventsOf({
     txid: each.payment.txid,
     fields: {
       afterExpiration: status === 'expired',
-      paymentMethodId: methodId,
-      payment: invoicePayment(order.address, each),
+      paymentMethodId: methodOf(each.payment),
+      payment: invoicePayment(each.payment.preimage === null ? order.address : '', each),
     },
   });
   const isSilent = wasPaid || was === 'canceled' || status === 'canceled';

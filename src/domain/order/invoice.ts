@@ -8,6 +8,7 @@ import {
   formatPrice,
   satCentsOf,
   shortBitcoin,
+  sumSat,
 } from '../payment/money.ts';
 import { isFinalState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
@@ -157,6 +158,15 @@ export function metadataOf({
 }
 
 export const methodId = 'BTC-CHAIN';
+export const lightningMethodId = 'BTC-LN';
+/** The names of both in BTCPay Server 1. */
+export const oldMethodIds = { [methodId]: 'BTC', [lightningMethodId]: 'BTC-LightningNetwork' };
+
+type MethodId = keyof typeof oldMethodIds;
+
+/** How a payment came. */
+export const methodOf = ({ preimage }: Pick<ShownPayment, 'preimage'>): MethodId =>
+  preimage === null ? methodId : lightningMethodId;
 
 type Priced = Pick<InvoiceOrder, 'currency' | 'amountMinor'>;
 
@@ -190,33 +200,47 @@ export function invoiceMethods(
   const rateCents = shown.findLast((each) => each.rateCents !== null)?.rateCents;
   const ownRate = requestOf(order).unit === 'SATS' ? '100000000' : '1';
   const due = missingSat ?? Math.max(0, amountSat - receivedSat);
-  const total = shortBitcoin(receivedSat);
-  return [
-    {
+  const invoice = order.lightning?.amountSat === missingSat ? order.lightning.invoice : '';
+  const ofMethod = Map.groupBy(shown, ({ payment }) => methodOf(payment));
+  const described = (id: MethodId, destination: string, paymentLink: string) => {
+    const payments = ofMethod.get(id) ?? [];
+    const paid = payments.filter(({ payment }) => payment.state !== 'dropped');
+    return {
       activated: true,
-      paymentMethodId: methodId,
+      paymentMethodId: id,
       currency: 'BTC',
-      destination: address,
-      paymentLink: paymentUri(address, { amountSat: missingSat ?? 0, label: storeName }),
+      destination,
+      paymentLink,
       rate: currency === null ? ownRate : formatPrice(rateCents ?? quotes.at(-1)?.rateCents ?? 0),
-      paymentMethodPaid: total,
-      totalPaid: total,
+      paymentMethodPaid: shortBitcoin(sumSat(paid.map(({ payment }) => payment.valueSat))),
+      totalPaid: shortBitcoin(receivedSat),
       due: excessSat > 0 ? `-${shortBitcoin(excessSat)}` : shortBitcoin(due),
       amount: shortBitcoin(amountSat),
       paymentMethodFee: '0',
-      ...(isPrestaShop && { networkFee: '0', paymentMethod: 'BTC' }),
-      payments: shown.map((each) => invoicePayment(address, each)),
+      ...(isPrestaShop && { networkFee: '0', paymentMethod: oldMethodIds[id] }),
+      payments: payments.map((each) => invoicePayment(destination, each)),
       additionalData: {},
-    },
+    };
+  };
+  const link = paymentUri(address, { amountSat: missingSat ?? 0, label: storeName });
+  const hasLightning = invoice !== '' || ofMethod.has(lightningMethodId);
+  return [
+    described(methodId, address, link),
+    ...(hasLightning
+      ? [described(lightningMethodId, invoice, invoice && `lightning:${invoice}`)]
+      : []),
   ];
 }
 
-/** A payment, also in a webhook. Its id is the transaction and the first output that pays. */
+/**
+ * A payment, also in a webhook. Its id is the transaction and the first output that pays, or the
+ * payment hash of an invoice.
+ */
 export const invoicePayment = (
   destination: string,
   { payment }: Pick<PaymentStanding<ShownPayment>, 'payment'>,
 ) => ({
-  id: `${payment.txid}-0`,
+  id: payment.preimage === null ? `${payment.txid}-0` : payment.txid,
   receivedDate: unixSeconds(payment.firstSeenAt),
   value: shortBitcoin(payment.valueSat),
   fee: '0',

@@ -64,7 +64,7 @@ const paygate: AccountFormat = {
   rows: 'all',
   cells: (row) => [
     isoTime(row.firstSeenAt),
-    isRefund(row) ? 'refund' : 'payment',
+    isRefund(row) ? 'refund' : row.preimage === null ? 'payment' : 'lightning',
     row.storeName,
     ...orderCells(row),
     csvDecimal(row.priceCents === null ? null : formatPrice(row.priceCents)),
@@ -73,7 +73,7 @@ const paygate: AccountFormat = {
     row.valueSat,
     csvDecimal(exactBitcoin(row.valueSat)),
     row.txid,
-    row.address,
+    row.preimage === null ? row.address : null,
     row.height,
     row.minedAt !== null && isBooked(row) ? isoTime(row.minedAt) : null,
     row.order === null || isRefund(row) ? null : String(row.order.isLate),

@@ -42,6 +42,8 @@ export interface AccountRow extends ValuedPayment {
   readonly address: string;
   /** Null for a refund that was noted without one. */
   readonly txid: string | null;
+  /** Hex, of a paid Lightning invoice, whose payment hash is the `txid`; else null. */
+  readonly preimage: string | null;
   /** The block that has it on the best chain, and the time that this block claims. */
   readonly height: number | null;
   readonly minedAt: number | null;

@@ -117,6 +117,7 @@ function createRefundRows(orm: Orm, headers: Parts['headers']) {
         ...placeOf(headers, height, blockHash),
         address: row.address ?? '',
         state: 'settled',
+        preimage: null,
         valueSat: -amountSat,
         firstSeenAt: doneAt ?? 0,
         priceSources: null,

@@ -28,6 +28,7 @@ const paid: AccountRow = {
   storeName: 'Shop',
   address: 'bcrt1qaddress',
   txid,
+  preimage: null,
   height: 800_000,
   minedAt: Date.parse('2026-11-21T16:40:01Z'),
   order: {
@@ -261,4 +262,11 @@ test.each([
 ])('the file from %s to %s is %s', (from, to, name) => {
   expect(accountFileName('paygate', from, to)).toBe(name);
   expect(accountFileName('koinly', from, to)).toBe(name.replace('payments', 'payments-koinly'));
+});
+
+test('a paid Lightning invoice has its payment hash, and no address', async () => {
+  const lightning = { ...paid, preimage: 'ee'.repeat(32), height: null, minedAt: null };
+  const [, line = ''] = await fileOf('paygate', [lightning]);
+  expect(line).toContain('2026-11-21T16:26:00Z,lightning,Shop');
+  expect(line).toContain(`,25000,0.00025000,${txid},,,,false`);
 });

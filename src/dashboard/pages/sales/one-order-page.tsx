@@ -102,6 +102,17 @@ const PayBox = ({ order }: OrderProps) => {
       <p>
         <a href={order.uri}>Open in a wallet</a>
       </p>
+      {order.lightning === null ? null : (
+        <>
+          <QrCode
+            text={`lightning:${order.lightning.invoice}`.toUpperCase()}
+            label={`QR code to pay ${formatAmount(order.lightning.amount_sat)} by Lightning`}
+          />
+          <p>
+            <a href={`lightning:${order.lightning.invoice}`}>Open in a Lightning wallet</a>
+          </p>
+        </>
+      )}
     </section>
   );
 };
@@ -211,7 +222,15 @@ const Payments = ({ request, standing, record, entries }: OrderProps) => {
             ['Amount', (entry) => <Amount sat={entry.valueSat} />, 'number'],
             ['State', (entry) => <Pill {...paymentState(records, entry)} />],
             ['Seen', (entry) => <Time at={entry.firstSeenAt} />],
-            ['Transaction', (entry) => <Short text={entry.txid} />],
+            [
+              'Transaction',
+              (entry) => (
+                <>
+                  {entry.preimage === null ? null : 'Lightning '}
+                  <Short text={entry.txid} />
+                </>
+              ),
+            ],
             ['Counts at', ({ txid }) => rateText(counted.get(txid), record.row.currency)],
           ]}
         />
@@ -298,8 +317,9 @@ function paymentEvents({ record, standing, entries }: OrderProps): TimelineEvent
   const minedAt = new Map(record.payments.map((each) => [each.txid, each.minedAt] as const));
   return entries.toReversed().flatMap((entry) => {
     const amount = formatAmount(entry.valueSat);
-    const seen = `Payment of ${amount} seen${late.has(entry.txid) ? ', late' : ''}`;
-    const mined = minedAt.get(entry.txid) ?? null;
+    const how = entry.preimage === null ? 'seen' : 'by Lightning';
+    const seen = `Payment of ${amount} ${how}${late.has(entry.txid) ? ', late' : ''}`;
+    const mined = entry.preimage === null ? (minedAt.get(entry.txid) ?? null) : null;
     return [
       { at: entry.firstSeenAt, text: seen },
       ...(mined === null ? [] : [{ at: mined, text: `${amount} in block ${entry.height}` }]),

@@ -80,14 +80,14 @@ function factsOf(request: PageRequest, row: PaymentEntry): FactRows {
   return [
     ['Amount', `${formatBitcoin(row.valueSat)} BTC = ${formatSat(row.valueSat)}`],
     ['Value when first seen', currency === null ? null : `${worthText(row, now)}${price}`],
-    ['Confirmations', confirmationsText(records, row)],
+    ['Confirmations', row.preimage === null ? confirmationsText(records, row) : null],
     [
       'Address',
       <AddressOf request={request} name="the address" address={row.address} id={row.addressId} />,
     ],
     [
-      'Transaction',
-      <Copyable id="txid" name="the transaction id">
+      row.preimage === null ? 'Transaction' : 'Payment hash',
+      <Copyable id="txid" name={row.preimage === null ? 'the transaction id' : 'the payment hash'}>
         {row.txid}
       </Copyable>,
     ],
@@ -132,8 +132,19 @@ function confirmationsText(records: Records, row: PaymentEntry): string {
 }
 
 function Proof({ records, row }: PaymentProps) {
-  const { height, blockHash, state } = row;
+  const { height, blockHash, state, preimage } = row;
   if (state === 'dropped') return null;
+  if (preimage !== null) {
+    return (
+      <>
+        <h2>Proof</h2>
+        <p>
+          Paid by Lightning, and final. SHA-256 of this preimage is the payment hash, which only a
+          paid invoice reveals: <code class="selectable">{preimage}</code>
+        </p>
+      </>
+    );
+  }
   return (
     <>
       <h2>Proof</h2>
@@ -188,7 +199,8 @@ function timelineOf({ records, row }: PaymentProps): TimelineEvent[] {
     const before = callbacks[place - 1];
     return before !== undefined && each.status < before.status;
   });
-  const seen = { at: row.firstSeenAt, text: 'First seen' };
+  const text = row.preimage === null ? 'First seen' : 'Paid by Lightning';
+  const seen = { at: row.firstSeenAt, text };
   const later: TimelineEvent[] = [
     ...blockEvents(records, row),
     ...reversals.map(({ createdAt }) => ({
@@ -249,7 +261,8 @@ function PaymentDeliveries({ records, row }: PaymentProps) {
   const { catalog, paymentView, outbox } = records;
   const rows = paymentView.callbacksOf(row.id).map(({ id }) => outbox.callback(id));
   const isSilent = row.storeId !== null && catalog.store(row.storeId).callbackUrl === '';
-  if (rows.length === 0 && isSilent) return null;
+  // Callbacks know payments of the chain only.
+  if (rows.length === 0 && (isSilent || row.preimage !== null)) return null;
   return (
     <>
       <h2>Deliveries</h2>

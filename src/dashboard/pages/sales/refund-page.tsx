@@ -121,7 +121,7 @@ interface PrepareProps extends OrderProps {
   readonly refundable: Refundable;
 }
 
-const Prepare = ({ request, record, order, refundable }: PrepareProps) => {
+const Prepare = ({ request, record, order, entries, refundable }: PrepareProps) => {
   const { excessSat, allSat } = refundable;
   const price = priceText(record.row);
   const options: (readonly [RefundChoice, string])[] = [
@@ -138,6 +138,12 @@ const Prepare = ({ request, record, order, refundable }: PrepareProps) => {
         and notes what you sent. Without an address, the customer is asked for one on their page;
         the one that paid may not be theirs.
       </p>
+      {entries.some(({ preimage }) => preimage !== null) ? (
+        <p>
+          It was paid by Lightning, in part or whole. Pay that back on chain here. Or ask the
+          customer for an invoice of theirs for the amount, and pay it from your node by hand.
+        </p>
+      ) : null}
       {order.status === 'open' ? (
         <p>This cancels the order, so that the customer no longer pays it.</p>
       ) : null}
