@@ -19,7 +19,7 @@ import { openRecords, type Records } from '../../src/store/open-records.ts';
 import type { StoreRow } from '../../src/store/wallets/catalog.ts';
 import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
-import { accountKey, accountOf } from './store.ts';
+import { accountKey, accountOf, newFileIn } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
 /** The parameters of a callback, parsed from its request URL. */
@@ -181,8 +181,10 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => app.stop());
-  if (file === undefined) await app.addStore(options.store);
-  else {
+  if (file === undefined) {
+    await newFileIn(folder);
+    await app.addStore(options.store);
+  } else {
     copyFileSync(file.path, path);
     beginMark(path, file.instance);
   }
