@@ -53,11 +53,11 @@ export function plansOf(path: string, statements: readonly string[]): string[][]
 }
 
 /**
- * Plans that read one row, the rows of one payment, order or delivery, an index with open rows
- * only, or the rows of a page.
+ * Plans that read one row, the rows of one payment, order, address or delivery, open rows only, or
+ * those of a page.
  */
 const cheap =
-  /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|sqlite_autoindex_deliveries_1 \(channel=\? AND id=\?\)|deliveries_(version|callback|event|order|owed|sendable|of_address|exhausted|given_up|leased)\b|deliveries_(store|type) \(channel=\? AND store_id=\? AND (type=\? AND )?id[<=>]\?\)|deliveries_age \(channel=\? AND created_at<\?\)|attempts_(delivery|doubted)|payments_(txid|identity) /;
+  /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|sqlite_autoindex_deliveries_1 \(channel=\? AND id=\?\)|deliveries_(version|callback|event|order|owed|sendable|of_address|exhausted|given_up|leased)\b|deliveries_(store|type) \(channel=\? AND store_id=\? AND (type=\? AND )?id[<=>]\?\)|deliveries_age \(channel=\? AND created_at<\?\)|attempts_(delivery|doubted)|payments_(txid|identity|address) /;
 
 /** @returns the steps that walk more deliveries or attempts, with their statement */
 export function walksOfDeliveries(path: string, statements: readonly string[]): string[] {
