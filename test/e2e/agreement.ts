@@ -1,6 +1,6 @@
-// The final check of a test, after a clean stop. The database and the node agree on every payment,
-// and the merchant's wallet has no other payments. No callback is pending or exhausted, and no
-// honest server was banned.
+// The final check of a test, after a clean stop. The database and the node agree on every payment
+// on-chain, and the merchant's wallet has no other payments. No callback is pending or exhausted,
+// and no honest server was banned.
 
 import { statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
@@ -68,7 +68,8 @@ function readDatabase(path: string) {
     const payments = sqlite
       .prepare(
         `select a.address, p.txid, p.value_sat as valueSat, p.height, p.block_hash as blockHash,
-          p.state, p.status from payments p join addresses a on a.id = p.address_id`,
+          p.state, p.status from payments p join addresses a on a.id = p.address_id
+          where p.preimage is null`,
       )
       .all() as PaymentRow[];
     const tip = sqlite

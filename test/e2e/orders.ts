@@ -60,9 +60,19 @@ export interface OrderShop {
   finish(chain?: 'reorganised'): Promise<void>;
 }
 
+export interface OrderShopOptions {
+  /** How far the clock of paygate is behind at first; `behindSeconds` by default. */
+  readonly behind?: number;
+  /** Runs before paygate serves. */
+  readonly prepare?: (store: StoreAnswer) => Promise<void>;
+}
+
 /** Opens a store with prices in EUR; one bitcoin is 50,000 EUR. */
-export async function openOrderShop(stage: Stage): Promise<OrderShop> {
-  const clock = stage.setClock(behindSeconds);
+export async function openOrderShop(
+  stage: Stage,
+  { behind = behindSeconds, prepare = async () => {} }: OrderShopOptions = {},
+): Promise<OrderShop> {
+  const clock = stage.setClock(behind);
   const market = { eur: 50_000 };
   const source = await startReceiver({
     answer: () => ({ status: 200, body: JSON.stringify({ EUR: market.eur }) }),
@@ -77,6 +87,7 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
     shop.callbackUrl,
     ...['--webhook-url', webhooks.url, '--webhook-events', 'order,payment'],
   );
+  await prepare(store);
   let server: Server = await stage.serveOnBoth('first', ...prices);
 
   async function request(path: string, body?: object) {
