@@ -64,10 +64,7 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
     const { details, payments } = orderView.record(row);
     const order = orderView.json(row, world.now());
     const tooLittle = (missingSat: number | null): string | false =>
-      order.status === 'open' &&
-      missingSat !== null &&
-      missingSat > 0 &&
-      claim.tooLittle(formats.amount(missingSat));
+      missingSat !== null && missingSat > 0 && claim.tooLittle(formats.amount(missingSat));
 
     function known(payment: ShownPayment): string {
       const { state, firstSeenAt, confirmations, valueSat } = payment;

@@ -2,7 +2,7 @@
 // see what becomes of it.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { minuteMs } from '../../src/lib/time-units.ts';
+import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, type Till } from '../support/checkout.ts';
 import { cleanUp } from '../support/files.ts';
@@ -100,6 +100,10 @@ describe('a refund that is offered', () => {
     await app.settle();
     expect(await json()).toMatchObject([{ state: 'sent', txid }]);
     expect(await file()).toEqual([expect.stringContaining(',sent,')]);
+    await scene.mine(1);
+    await app.world.advance(minuteMs);
+    await app.settle();
+    expect(await json()).toMatchObject([{ state: 'confirmed', txid }]);
   });
 
   test('takes one address, of this network, that is not the shop’s and that wallets spend from', async () => {
@@ -186,7 +190,34 @@ describe('a refund that was sent', () => {
     expect(await json()).toMatchObject([{ state: 'confirmed', txid: dearer }]);
   });
 
-  test('is not confirmed by one that pays less, or that its address had before', async () => {
+  test('is not confirmed by what its address received long before', async () => {
+    const { app } = await openTill();
+    app.chain.pay([{ address: theirs, valueSat: 9_000 }]);
+    app.chain.mine(1);
+    await app.settle();
+    app.world.jumpWallClock(4 * hourMs);
+    await app.world.advance(minuteMs);
+    await app.settle();
+    const { id, address } = await app.order({ amount_sat: 25_000 });
+    app.pay(address, 30_000);
+    await app.settle();
+    app.chain.mine(2);
+    await app.settle();
+    const merchant = await signedIn(app);
+    const page = `/dashboard/orders/${id}/refund`;
+    await merchant.submit(page, 'prepare', { address: theirs, choice: 'excess', fee: '0' });
+    const txid = app.chain.pay([{ address: theirs, valueSat: 5_000 }]);
+    expect((await merchant.submit(page, 'done', { txid })).status).toBe(303);
+    app.chain.replace(txid, [{ address: other, valueSat: 5_000 }]);
+    app.chain.mine(1);
+    await app.settle();
+    await app.world.advance(minuteMs);
+    await app.settle();
+    const { refunds } = (await app.ask(`/api/v3/orders/${id}`)).body;
+    expect(refunds).toMatchObject([{ state: 'sent', txid }]);
+  });
+
+  test('is not confirmed by one that pays less', async () => {
     const { app, txid, json, pass } = await sent();
     app.chain.replace(txid, [{ address: theirs, valueSat: 4_999 }]);
     await pass();
@@ -205,5 +236,13 @@ describe('a refund that was sent', () => {
     const refused = await merchant.submit(page, 'done', { txid });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('It pays another refund; the refund has 5,000 sat.');
+    // Nor does it confirm the other one, whose own transaction was replaced.
+    const own = app.chain.pay([{ address: theirs, valueSat: 5_000 }]);
+    expect((await merchant.submit(page, 'done', { txid: own })).status).toBe(303);
+    app.chain.replace(own, [{ address: other, valueSat: 5_000 }]);
+    await first.pass();
+    expect(await first.json()).toMatchObject([{ state: 'confirmed', txid }]);
+    const { refunds } = (await app.ask(`/api/v3/orders/${second.id}`)).body;
+    expect(refunds).toMatchObject([{ state: 'sent', txid: own }]);
   });
 });
