@@ -62,6 +62,34 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().close();
   });
 
+  test('the address of a refund is typed without a script, and refused at its field', async () => {
+    const till = await openTill();
+    await till.pay(30_000);
+    await till.mine(2);
+    await till.app.withStore(({ database, refunds }) =>
+      database.write((tx) => {
+        const refund = { orderId: 1, choice: 'excess', amountSat: 5_000, feeSat: 0 } as const;
+        refunds.prepare(tx, till.app.world.now(), { ...refund, address: null });
+      }),
+    );
+    const watched = await openPage(browser, { javaScriptEnabled: false });
+    const { page } = watched;
+    await page.goto(urlOf(till));
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const field = page.getByLabel('Your bitcoin address');
+    await field.fill(till.address);
+    await page.getByRole('button', { name: 'Send the address to the shop' }).click();
+    await page.getByText('This is an address of the shop.').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await field.fill('bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080');
+    await page.getByRole('button', { name: 'Send the address to the shop' }).click();
+    await page.getByText('The shop has your address').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const { origins } = watched;
+    expect([...origins]).toEqual([originOf(till.app)]);
+    await page.context().close();
+  });
+
   test('I have paid is answered on the page, which passes the checks with it', async () => {
     const till = await openTill();
     const watched = await openPage(browser, { javaScriptEnabled: false });
