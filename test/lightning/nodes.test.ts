@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import type { KnownNode, NodeKind, Settlements } from '../../src/lightning/node.ts';
+import type { KnownNode, LightningNode, NodeKind, Settlements } from '../../src/lightning/node.ts';
 import { openNode } from '../../src/lightning/open-node.ts';
 import { makeCertificate } from '../electrum/certificates.ts';
 import { field, publicKeyOf } from '../support/bolt11.ts';
@@ -363,6 +363,101 @@ describe.each(['lnd', 'phoenixd'] as const)('%s', (kind) => {
         expect(error.message).not.toContain(secret.slice(0, 12));
       }
     });
+  });
+});
+
+describe('lnd alone', () => {
+  const hashOf = (element: Settlements) => element.settled.map(({ paymentHash }) => paymentHash);
+  const firstOf = (node: LightningNode, cursor: string) =>
+    follow(node.settlements(cursor, endless()))();
+
+  test('the first settlement is found behind a page of 500 invoices', async () => {
+    const { played, open } = await stage('lnd');
+    const { cursor } = await open().check();
+    const invoices = Array.from({ length: 501 }, () => played.makeInvoice(5));
+    const last = played.pay(invoices.at(-1)?.invoice ?? '');
+    expect(hashOf(await firstOf(open(), cursor))).toEqual([last.paymentHash]);
+  });
+
+  test('a list that goes on for ever ends', async () => {
+    const { played, open } = await stage('lnd');
+    const { cursor } = await open().check();
+    const page = { invoices: Array(500).fill({ state: 'OPEN' }), last_index_offset: '1' };
+    played.fault = () => ({ body: JSON.stringify(page) });
+    expect(hashOf(await firstOf(open(), cursor))).toEqual([]);
+    expect(played.requests.filter(({ path }) => path === '/v1/invoices').length).toBeLessThan(5);
+  });
+
+  test('what was settled before the check does not come, and later lists repeat nothing', async () => {
+    const { world, played, open } = await stage('lnd');
+    const before = played.makeInvoice(5);
+    played.pay(before.invoice);
+    const { cursor } = await open().check();
+    expect(cursor).toBe('1.2');
+    const next = follow(open().settlements(cursor, endless()));
+    expect(hashOf(await next())).toEqual([]);
+    const after = played.makeInvoice(5);
+    const awaited = advancing(world, next());
+    await world.until(() => isStreaming(played), 'the stream');
+    played.pay(after.invoice);
+    expect(hashOf(await awaited)).toEqual([after.paymentHash]);
+    expect(hashOf(await firstOf(open(), '2.0'))).toEqual([]);
+  });
+
+  test.each([
+    { code: 2, message: 'payment hash must be 32 bytes' },
+    { code: 12, message: 'permission denied' },
+  ])('a payment that fails by another error ($code, $message) is not denied', async (answer) => {
+    const { played, open } = await stage('lnd');
+    played.fault = ({ path }) =>
+      path.endsWith('/transactions') ? { status: 500, body: JSON.stringify(answer) } : undefined;
+    await expect(open().check()).rejects.toThrow('does not deny POST /v1/channels/transactions');
+  });
+
+  test('an error within the stream is the reason of its end', async () => {
+    const { played, open } = await stage('lnd');
+    const { cursor } = await open().check();
+    const body = '{"error":{"code":2,"message":"permission denied"}}\n';
+    played.fault = ({ path }) => (path.endsWith('/subscribe') ? { body } : undefined);
+    const next = follow(open().settlements(cursor, endless()));
+    await next();
+    await expect(next()).rejects.toMatchObject({ code: 'forbidden' });
+  });
+});
+
+describe('phoenixd alone', () => {
+  test('a clock that was set back hides no payment', async () => {
+    const { world, played, open } = await stage('phoenixd');
+    const { cursor } = await open().check();
+    const [first, second] = [played.makeInvoice(5), played.makeInvoice(6)];
+    played.pay(first.invoice);
+    const before = await follow(open().settlements(cursor, endless()))();
+    world.jumpWallClock(-30 * 60_000);
+    played.pay(second.invoice);
+    const after = await follow(open().settlements(before.cursor, endless()))();
+    expect(hashes([after]).has(second.paymentHash)).toBe(true);
+  });
+
+  test('what phoenixd took for a channel was paid, too', async () => {
+    const { played, open } = await stage('phoenixd');
+    const { cursor } = await open().check();
+    const paid = played.pay(played.makeInvoice(1_000).invoice);
+    const { paymentHash, preimage, settledAt: completedAt } = paid;
+    const payment = { paymentHash, preimage, completedAt, receivedSat: 400, fees: 600_999 };
+    played.fault = () => ({ body: JSON.stringify([payment]) });
+    const { settled } = await follow(open().settlements(cursor, endless()))();
+    expect(settled).toMatchObject([{ paymentHash, valueSat: 1_000 }]);
+  });
+});
+
+describe('the proxy', () => {
+  test('a node of this machine is reached without it', async () => {
+    const { world, played } = await stage('lnd');
+    const { url, credential } = played;
+    const proxy = { host: '127.0.0.1', port: 1 };
+    const node = openNode(world, { kind: 'lnd', url, credential }, { network: 'regtest', proxy });
+    await node.createInvoice(request);
+    expect(played.invoices).toHaveLength(1);
   });
 });
 
