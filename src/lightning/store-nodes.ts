@@ -191,8 +191,8 @@ export class StoreNodes {
       const ended = await database.write((tx) => {
         const now = world.now();
         // The order may have changed meanwhile. Its own event then asks for another invoice.
-        const isWanted = made?.amountSat === this.#find(orderId).wanted?.amountSat;
-        if (!isWanted) return made?.paymentHash;
+        const latest = this.#find(orderId);
+        if (made?.amountSat !== latest.wanted?.amountSat) return made?.paymentHash;
         return made === undefined
           ? lightningInvoices.end(tx, now, orderId)
           : lightningInvoices.add(tx, now, orderId, made);
@@ -211,13 +211,13 @@ export class StoreNodes {
     const now = world.now();
     const record = orderView.record(orderView.byId(orderId));
     const standing = orderView.standing(record, now);
-    const wanted = wantedInvoice(record.facts, standing, now);
+    const wanted = wantedInvoice(record.facts, standing);
     const open = lightningInvoices.open(orderId);
+    const begunAt = standing.quote?.createdAt ?? record.facts.createdAt;
     const isShown =
       wanted === undefined
         ? open === undefined
-        : open?.amountSat === wanted.amountSat &&
-          open.createdAt >= (standing.quote?.createdAt ?? record.facts.createdAt);
+        : open?.amountSat === wanted.amountSat && open.createdAt >= begunAt;
     return { record, wanted, isShown };
   }
 

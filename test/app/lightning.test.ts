@@ -109,6 +109,27 @@ describe('an order of a store with a node', () => {
     expect(node.invoices).toHaveLength(2);
   });
 
+  it('shows no invoice of the quote before, not even for the same amount', async () => {
+    const { app, node, world, read } = await openLightning();
+    const { id } = await app.order(eur);
+    await world.advance(15 * minute - 1);
+    expect((await read(id)).lightning).not.toBeNull();
+    node.set('down');
+    await world.advance(1);
+    const { body } = await app.post(`/orders/${id}/quote`);
+    expect(body).toMatchObject({ missing_sat: 25_000, lightning: null });
+  });
+
+  it('shows no invoice that is over at a node whose clock is behind', async () => {
+    const { app, node, world, read } = await openLightning();
+    node.aheadMs = -minute;
+    const { id } = await app.order(eur);
+    await world.advance(14 * minute - 1);
+    expect((await read(id)).lightning).not.toBeNull();
+    await world.advance(1);
+    expect(await read(id)).toMatchObject({ missing_sat: 25_000, lightning: null });
+  });
+
   it('loses its invoice when it is canceled', async () => {
     const { app, node } = await openLightning();
     const { id } = await app.order(eur);

@@ -12,6 +12,7 @@ import {
 } from '../payment/money.ts';
 import { isFinalState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
+import { shownInvoice } from './lightning-invoice.ts';
 import type { OrderStatus, PaymentStanding, Standing } from './order.ts';
 import type { OrderDetails, ShownPayment } from './order-json.ts';
 import type { Quote } from './quote.ts';
@@ -200,7 +201,7 @@ export function invoiceMethods(
   const rateCents = shown.findLast((each) => each.rateCents !== null)?.rateCents;
   const ownRate = requestOf(order).unit === 'SATS' ? '100000000' : '1';
   const due = missingSat ?? Math.max(0, amountSat - receivedSat);
-  const invoice = order.lightning?.amountSat === missingSat ? order.lightning.invoice : '';
+  const invoice = shownInvoice(order.lightning, standing)?.invoice ?? '';
   const ofMethod = Map.groupBy(shown, ({ payment }) => methodOf(payment));
   const described = (id: MethodId, destination: string, paymentLink: string) => {
     const payments = ofMethod.get(id) ?? [];

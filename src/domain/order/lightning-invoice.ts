@@ -43,8 +43,7 @@ const minSeconds = 10;
  */
 export function wantedInvoice(
   { expiresAt }: Pick<OrderFacts, 'expiresAt'>,
-  { missingSat, quote, payments, status }: Standing,
-  now: number,
+  { missingSat, quote, payments, status, now }: Standing,
 ): WantedInvoice | undefined {
   const endsAt = quote === null ? expiresAt : quote.expiresAt;
   if (status !== 'open' || !missingSat || endsAt === null) return undefined;
@@ -52,6 +51,13 @@ export function wantedInvoice(
   const seconds = Math.floor((endsAt - now) / secondMs);
   return seconds < minSeconds ? undefined : { amountSat: missingSat, seconds };
 }
+
+/** The open invoice of an order if a customer can pay it now: for what is missing, and not over. */
+export const shownInvoice = (
+  open: OrderInvoice | null,
+  { missingSat, now }: Pick<Standing, 'missingSat' | 'now'>,
+): OrderInvoice | undefined =>
+  open !== null && open.amountSat === missingSat && open.expiresAt > now ? open : undefined;
 
 /** Why a node cannot be right about a paid invoice; undefined if it can. */
 export function settlementFault(

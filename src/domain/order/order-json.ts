@@ -5,7 +5,7 @@ import { unixSeconds } from '../../lib/time-units.ts';
 import { formatMoney, formatPrice } from '../payment/money.ts';
 import type { PaymentState } from '../payment/payment.ts';
 import { paymentUri } from '../payment/payment-uri.ts';
-import type { OrderInvoice } from './lightning-invoice.ts';
+import { type OrderInvoice, shownInvoice } from './lightning-invoice.ts';
 import type { OrderPayment, PaymentStanding, Standing } from './order.ts';
 import { dueText, type StoredPrice } from './quote.ts';
 import { refundStateOf, type ShownRefund } from './refund.ts';
@@ -86,7 +86,7 @@ export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>,
     },
     address,
     uri: missingSat ? paymentUri(address, { amountSat: missingSat, label: storeName }) : null,
-    lightning: lightningJson(order, standing),
+    lightning: lightningJson(shownInvoice(order.lightning, standing)),
     page_url: `${baseUrl}/o/${publicId}`,
     reference: order.reference,
     description: order.description,
@@ -122,14 +122,13 @@ const statusNumbers: Readonly<Record<PaymentState, 0 | 1 | 2>> = {
   settled: 2,
 };
 
-/** An invoice for another amount than what is missing now is not shown. */
-const lightningJson = ({ lightning }: OrderDetails, { missingSat }: Standing) =>
-  lightning === null || lightning.amountSat !== missingSat
+const lightningJson = (shown: OrderInvoice | undefined) =>
+  shown === undefined
     ? null
     : {
-        invoice: lightning.invoice,
-        amount_sat: lightning.amountSat,
-        expires_at: unixSeconds(lightning.expiresAt),
+        invoice: shown.invoice,
+        amount_sat: shown.amountSat,
+        expires_at: unixSeconds(shown.expiresAt),
       };
 
 /** @param standing with a null rate for a payment without an order */

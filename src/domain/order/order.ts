@@ -71,6 +71,8 @@ export interface PaymentStanding<P extends OrderPayment = OrderPayment> {
 }
 
 export interface Standing<P extends OrderPayment = OrderPayment> {
+  /** When it stands so. */
+  readonly now: number;
   readonly status: OrderStatus;
   /** What made it paid is late in part. While it is not paid: some payment that counts is late. */
   readonly isLate: boolean;
@@ -138,6 +140,7 @@ export function standing<P extends OrderPayment>(
   const missing = ceilDivide(bar.amount - covered, bar.satoshi);
   const late = latePayments(counted, bar);
   return {
+    now,
     status,
     isLate: late.size > 0,
     amountSat: order.price.kind === 'sat' ? order.price.amountSat : newestOf(quotes).amountSat,

@@ -1,7 +1,11 @@
 // For what an order has a Lightning invoice.
 
 import { expect, test } from 'vitest';
-import { paidAtOf, wantedInvoice } from '../../../src/domain/order/lightning-invoice.ts';
+import {
+  paidAtOf,
+  shownInvoice,
+  wantedInvoice,
+} from '../../../src/domain/order/lightning-invoice.ts';
 import { type OrderFacts, standing } from '../../../src/domain/order/order.ts';
 import type { Quote } from '../../../src/domain/order/quote.ts';
 import type { SeenPayment } from '../../../src/domain/payment/in-time.ts';
@@ -27,7 +31,7 @@ const payment = (valueSat: number, firstSeenAt: number): SeenPayment => ({
 const wanted = (at: number, facts: Partial<OrderFacts> = {}, payments: SeenPayment[] = []) => {
   const changed = { ...order, ...facts };
   const quotes = changed.price.kind === 'sat' ? [] : [quote];
-  return wantedInvoice(changed, standing(changed, quotes, payments, at), at);
+  return wantedInvoice(changed, standing(changed, quotes, payments, at));
 };
 const inSat = { price: { kind: 'sat', amountSat: 1_000 } } as const;
 
@@ -59,7 +63,7 @@ test('there is none while received money is undecided, because it may be enough'
   const at = late + minute;
   const facts = standing(order, quotes, [payment(10_000, late)], at);
   expect(facts.missingSat).toBe(25_000);
-  expect(wantedInvoice(order, facts, at)).toBeUndefined();
+  expect(wantedInvoice(order, facts)).toBeUndefined();
 });
 
 test('a price in satoshis has one until the order ends, and none if it never ends', () => {
@@ -70,6 +74,15 @@ test('a price in satoshis has one until the order ends, and none if it never end
 test('an accepted order whose payment fell has one', () => {
   const accepted = { acceptedAt: now, acceptedSat: 20_000 };
   expect(wanted(now, accepted)).toEqual({ amountSat: 20_000, seconds: 900 });
+});
+
+test('one that is over, or for another amount, is not shown', () => {
+  const open = { paymentHash: 'aa', invoice: 'lnbcrt1', amountSat: 5, expiresAt: now };
+  expect(shownInvoice(open, { missingSat: 5, now: now - 1 })).toBe(open);
+  expect(shownInvoice(open, { missingSat: 5, now })).toBeUndefined();
+  expect(shownInvoice(open, { missingSat: 4, now: now - 1 })).toBeUndefined();
+  expect(shownInvoice(open, { missingSat: null, now: now - 1 })).toBeUndefined();
+  expect(shownInvoice(null, { missingSat: 5, now })).toBeUndefined();
 });
 
 test('an invoice is paid after it was made, and before its node reports it', () => {

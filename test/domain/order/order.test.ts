@@ -292,6 +292,7 @@ describe('the sums', () => {
   test('of a new order', () => {
     const { order, quotes } = scene([]);
     expect(standingOf({ order, quotes, payments: [], now: soon })).toEqual({
+      now: soon,
       status: 'open',
       isLate: false,
       amountSat: 25_000,
