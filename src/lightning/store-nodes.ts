@@ -193,9 +193,10 @@ export class StoreNodes {
         // The order may have changed meanwhile. Its own event then asks for another invoice.
         const latest = this.#find(orderId);
         if (made?.amountSat !== latest.wanted?.amountSat) return made?.paymentHash;
+        // A clock that was set back makes no invoice older than its quote.
         return made === undefined
           ? lightningInvoices.end(tx, now, orderId)
-          : lightningInvoices.add(tx, now, orderId, made);
+          : lightningInvoices.add(tx, Math.max(now, latest.begunAt), orderId, made);
       }, 'awaited');
       // Not every node can, and an invoice may be paid or over already.
       if (ended !== undefined) await node.cancel(ended).catch(() => undefined);
@@ -218,7 +219,7 @@ export class StoreNodes {
       wanted === undefined
         ? open === undefined
         : open?.amountSat === wanted.amountSat && open.createdAt >= begunAt;
-    return { record, wanted, isShown };
+    return { record, wanted, isShown, begunAt };
   }
 
   /** @throws PaygateError if the node makes none, or one that ends later than the order's quote */

@@ -130,6 +130,19 @@ describe('an order of a store with a node', () => {
     expect(await read(id)).toMatchObject({ missing_sat: 25_000, lightning: null });
   });
 
+  it('gets one invoice, also if the clock is set back while that is made', async () => {
+    const { app, node, world, read } = await openLightning();
+    node.set('slow');
+    const made = app.order(eur);
+    await world.turn();
+    world.jumpWallClock(-minute);
+    node.set('up');
+    const { id } = await made;
+    for (let turns = 0; turns < 20; turns += 1) await world.turn();
+    expect(node.invoices).toHaveLength(1);
+    expect((await read(id)).lightning?.invoice).toBe('lnbcrt1');
+  });
+
   it('loses its invoice when it is canceled', async () => {
     const { app, node } = await openLightning();
     const { id } = await app.order(eur);
