@@ -6,6 +6,7 @@ import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
 import { maxAheadMs } from '../domain/payment/in-time.ts';
+import { sumSat } from '../domain/payment/money.ts';
 import type { HistoryItem } from '../domain/payment/script-history.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
@@ -44,15 +45,18 @@ export function createRefundWatch(parts: RefundWatchParts) {
     if (session === undefined || tip === asked) return;
     asked = tip;
     const due = refunds
-      .sentSince(world.now() - maxAgeMs, maxAtOnce)
-      .filter((row) => row.height === null || !isOnBest(records, row));
-    try {
-      for (const row of due) await look(parts, session, row);
-    } catch (error) {
-      // The next block is the next attempt.
-      if (error instanceof ServerLie) pool.ban(session, error.message);
-      else if (!(error instanceof PaygateError)) throw error;
-      world.log.debug('a refund was not looked for', { reason: reasonOf(error) });
+      .sentSince(world.now() - maxAgeMs)
+      .filter((row) => !isOnBest(records, row))
+      .slice(0, maxAtOnce);
+    for (const row of due) {
+      try {
+        await look(parts, session, row);
+      } catch (error) {
+        // The next block is the next attempt. An address may have too long a history.
+        if (!(error instanceof ServerLie || error instanceof PaygateError)) throw error;
+        world.log.debug('a refund was not looked for', { reason: reasonOf(error) });
+        if (error instanceof ServerLie) return pool.ban(session, error.message);
+      }
     }
   };
 }
@@ -76,15 +80,16 @@ async function look(
     if (position.kind !== 'mined') return false;
     if (isNoted) return txid === row.txid;
     const minedAt = (headers.bestAt(position.height)?.header.time ?? 0) * 1000;
-    // An older payment is no refund, and one transaction pays one refund of an address.
-    return minedAt + maxAheadMs >= row.createdAt && refunds.ofTxid(txid).length === 0;
+    // An older payment is no refund.
+    return minedAt + maxAheadMs >= row.createdAt;
   };
   for (const { txid, position } of history.filter(isCandidate).slice(-maxCandidates)) {
     if (position.kind !== 'mined') continue;
     const inclusion = await proofs.prove(session, txid, position.height);
     if (inclusion.kind !== 'proven') continue;
     const paid = await proofs.output(session, txid, script);
-    if (paid === undefined || paid.output.valueSat < row.amountSat) continue;
+    const others = sumSat(refunds.othersOf(txid, row).map(({ amountSat }) => amountSat));
+    if (paid === undefined || paid.output.valueSat - others < row.amountSat) continue;
     await database.write((tx) => refunds.mined(tx, row.id, txid, inclusion.block));
     return;
   }

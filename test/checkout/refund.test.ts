@@ -2,6 +2,9 @@
 // see what becomes of it.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
+import type { BlockHash, Txid } from '../../src/bitcoin/ids.ts';
+import { networks } from '../../src/bitcoin/network.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, type Till } from '../support/checkout.ts';
@@ -190,6 +193,77 @@ describe('a refund that was sent', () => {
     expect(await json()).toMatchObject([{ state: 'confirmed', txid: dearer }]);
   });
 
+  /** Another order with an excess of 5,000 sat, whose refund has an address. */
+  async function prepareAnother({ app, merchant, mine }: Offered, address: string) {
+    const order = await app.order({ amount_sat: 20_000, currency: undefined, amount: undefined });
+    app.pay(order.address, 25_000);
+    await app.settle();
+    await mine(2);
+    const page = `/dashboard/orders/${order.id}/refund`;
+    await merchant.submit(page, 'prepare', { address, choice: 'excess', fee: '0' });
+    const json = async () => (await app.ask(`/api/v3/orders/${order.id}`)).body.refunds;
+    return { page, json };
+  }
+
+  test.each([
+    ['at another address', other, [5_000, 5_000], ['confirmed', 'confirmed']],
+    ['at its own address', theirs, [5_000, 5_000], ['confirmed', 'confirmed']],
+    ['at its own address no more', theirs, [5_000], ['confirmed', 'sent']],
+  ])('follows what replaced a transaction for two, one %s', async (_name, to, paid, states) => {
+    const first = await offer();
+    await first.send(theirs);
+    const second = await prepareAnother(first, to);
+    const outputsOf = (values: readonly number[]) =>
+      values.map((valueSat, at) => ({ address: at === 0 ? theirs : to, valueSat }));
+    const txid = first.app.chain.pay(outputsOf([5_000, 5_000]));
+    for (const page of [first.refundPage, second.page]) {
+      expect((await first.merchant.submit(page, 'done', { txid })).status).toBe(303);
+    }
+    first.app.chain.replace(txid, outputsOf(paid));
+    await first.mine(1);
+    await first.app.world.advance(minuteMs);
+    await first.app.settle();
+    const both = [...(await first.json()), ...(await second.json())];
+    expect(both.map(({ state }) => state).sort()).toEqual(states);
+  });
+
+  test('is confirmed beside one whose address no server looks up', async () => {
+    const first = await sent();
+    const { app, merchant, json, pass, txid } = first;
+    const second = await prepareAnother(first, other);
+    const late = app.chain.pay([{ address: other, valueSat: 5_000 }]);
+    await merchant.submit(second.page, 'done', { txid: late });
+    const hash = scripthash(addressToScript(other, networks.regtest));
+    app.server.inject({
+      ...{ kind: 'error', code: 1, message: 'history too large' },
+      when: (_method, [subject]) => subject === hash,
+    });
+    await pass();
+    expect(await second.json()).toMatchObject([{ state: 'sent', txid: late }]);
+    expect(await json()).toMatchObject([{ state: 'confirmed', txid }]);
+  });
+
+  test('is looked for, however many are confirmed since', async () => {
+    const { app, json, pass, txid, id } = await sent();
+    await app.withStore(async ({ database, refunds, orderView, headers }) => {
+      const { id: orderId = 0 } = orderView.byPublicId(id) ?? {};
+      const { height = 0, header } = headers.tip() ?? {};
+      const block = { height, hash: header?.hash as BlockHash };
+      const amounts = { choice: 'excess', address: other, amountSat: 600, feeSat: 0 } as const;
+      await database.write((tx) => {
+        for (let count = 0; count < 50; count += 1) {
+          const paid = count.toString(16).padStart(64, '0') as Txid;
+          refunds.prepare(tx, app.world.now(), { orderId, ...amounts });
+          const noted = { txid: paid, currency: null, priceCents: null };
+          const row = refunds.finish(tx, app.world.now() + 1, orderId, noted);
+          refunds.mined(tx, row.id, paid, block);
+        }
+      });
+    });
+    await pass();
+    expect((await json()).at(-1)).toMatchObject({ state: 'confirmed', txid });
+  });
+
   test('is not confirmed by what its address received long before', async () => {
     const { app } = await openTill();
     app.chain.pay([{ address: theirs, valueSat: 9_000 }]);
@@ -227,12 +301,7 @@ describe('a refund that was sent', () => {
   test('has a transaction that pays no other refund', async () => {
     const first = await sent();
     const { app, merchant, txid } = first;
-    const second = await app.order({ amount_sat: 20_000, currency: undefined, amount: undefined });
-    app.pay(second.address, 25_000);
-    await app.settle();
-    await first.mine(2);
-    const page = `/dashboard/orders/${second.id}/refund`;
-    await merchant.submit(page, 'prepare', { address: theirs, choice: 'excess', fee: '0' });
+    const { page, json } = await prepareAnother(first, theirs);
     const refused = await merchant.submit(page, 'done', { txid });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('It pays another refund; the refund has 5,000 sat.');
@@ -242,7 +311,6 @@ describe('a refund that was sent', () => {
     app.chain.replace(own, [{ address: other, valueSat: 5_000 }]);
     await first.pass();
     expect(await first.json()).toMatchObject([{ state: 'confirmed', txid }]);
-    const { refunds } = (await app.ask(`/api/v3/orders/${second.id}`)).body;
-    expect(refunds).toMatchObject([{ state: 'sent', txid: own }]);
+    expect(await json()).toMatchObject([{ state: 'sent', txid: own }]);
   });
 });

@@ -199,8 +199,8 @@ async function callTheRest(shop: Shop): Promise<void> {
   linkView.activeCurrencies();
   refunds.of(1);
   refunds.pendingOf(1);
-  refunds.sentSince(0, 10);
-  refunds.ofTxid(hash as Txid);
+  refunds.sentSince(0);
+  refunds.othersOf(hash as Txid, { id: 1, address: '' });
   receiptPrices.waiting(0);
   for (const attempts of [webhooks.attempts, outbox.attempts]) attempts(1);
   shop.eventView.byPublicId('evt_1');

@@ -27,6 +27,9 @@ export interface NewRefund extends RefundAmount {
 export type Refunds = ReturnType<typeof createRefunds>;
 export type SentRefund = Pick<RefundRow, 'txid' | 'currency' | 'priceCents'>;
 
+/** A merchant notes no more in a month by hand. */
+const maxSent = 1_000;
+
 export function createRefunds(orm: Orm, events: Pick<StoreEvents, 'emit'>) {
   const isPending = (orderId: number) => and(eq(refunds.orderId, orderId), isNull(refunds.doneAt));
 
@@ -75,17 +78,7 @@ export function createRefunds(orm: Orm, events: Pick<StoreEvents, 'emit'>) {
             .get(),
         ),
       ),
-    /** The newest that were noted as sent since a time, epoch milliseconds. */
-    sentSince: (since: number, limit: number): RefundRow[] =>
-      orm
-        .select()
-        .from(refunds)
-        .where(and(isNotNull(refunds.doneAt), gte(refunds.doneAt, since)))
-        .orderBy(desc(refunds.doneAt))
-        .limit(limit)
-        .all(),
-    ofTxid: (txid: Txid): RefundRow[] =>
-      orm.select().from(refunds).where(eq(refunds.txid, txid)).all(),
+    ...sentRefundsOf(orm),
     /** A block has its transaction: the noted one, or the one that replaced it. */
     mined: (tx: Tx, id: number, txid: Txid, { height, hash: blockHash }: Block): RefundRow =>
       changed(
@@ -104,6 +97,23 @@ export function createRefunds(orm: Orm, events: Pick<StoreEvents, 'emit'>) {
       changed(tx, pending(orm.delete(refunds).where(isPending(orderId)).returning().get())),
   };
 }
+
+const sentRefundsOf = (orm: Orm) => ({
+  /** Those that were noted as sent since a time, epoch milliseconds; the newest first. */
+  sentSince: (since: number): RefundRow[] =>
+    orm
+      .select()
+      .from(refunds)
+      .where(gte(refunds.doneAt, since))
+      .orderBy(desc(refunds.doneAt))
+      .limit(maxSent)
+      .all(),
+  /** Other refunds that a transaction pays at the address of this one. */
+  othersOf(txid: Txid, { id, address }: Pick<RefundRow, 'id' | 'address'>): RefundRow[] {
+    const paid = orm.select().from(refunds).where(eq(refunds.txid, txid)).all();
+    return paid.filter((row) => row.id !== id && row.address === address);
+  },
+});
 
 function pending(row: RefundRow | undefined): RefundRow {
   if (row !== undefined) return row;

@@ -366,7 +366,7 @@ async function checkSent(request: PageRequest, orderId: number, txid: Txid): Pro
     return;
   }
   const script = addressToScript(refund.address, networks[records.network]);
-  const others = records.refunds.ofTxid(txid).filter(({ address }) => address === refund.address);
+  const others = records.refunds.othersOf(txid, refund);
   const paidSat = valuePaidTo(found, script) - sumSat(others.map(({ amountSat }) => amountSat));
   if (paidSat >= refund.amountSat) return;
   const due = `the refund has ${formatSat(refund.amountSat)}`;
