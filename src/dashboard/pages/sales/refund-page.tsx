@@ -153,6 +153,7 @@ const Prepare = ({ request, record, order, entries, refundable }: PrepareProps) 
           name="address"
           label={labels.address}
           help="Empty: the customer types it on their page."
+          required={false}
           attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
         />
         <Select
