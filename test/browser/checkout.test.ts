@@ -206,6 +206,22 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, till);
   });
 
+  test.each(['en', 'de', 'ar', 'ja'])(
+    'on a phone each copy button is below what it copies: %s',
+    async (lang) => {
+      const till = await openTill();
+      const { page } = await openPage(browser, { viewport: { width: 390, height: 640 } });
+      await page.goto(`${urlOf(till)}?lang=${lang}`);
+      for (const row of await page.locator('.copied').all()) {
+        const text = await row.locator('> :first-child').boundingBox();
+        const copy = await row.locator('button').boundingBox();
+        if (text === null || copy === null) throw new Error('a row has no text or no button');
+        expect(copy.y).toBeGreaterThanOrEqual(text.y + text.height);
+      }
+      await page.context().close();
+    },
+  );
+
   test('"Copied" stands for two seconds', async () => {
     const till = await openTill();
     const { page } = await openPage(browser, {
