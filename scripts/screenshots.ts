@@ -1,12 +1,16 @@
-// `npm run screenshots`: makes docs/img/*.png anew, in Chromium (PAYGATE_CHROMIUM, or Debian's), of a
-// sandbox that this starts on its usual ports, in which a few orders are placed and paid: the
-// dashboard, each state of the customer's page (checkout-*.png), the pages of links and tills (link-*.png, till*.png).
+// `npm run screenshots`: makes docs/img/*.png anew, in Chromium (PAYGATE_CHROMIUM, or Debian's), of
+// a sandbox that this starts on its usual ports, in which a few orders are placed and paid: the
+// dashboard, each state of the customer's page (checkout-*.png), the pages of links and tills
+// (link-*.png, till*.png).
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import Database from 'better-sqlite3';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { decisionToken } from '../src/notify/decision-link.ts';
 import { chromiumPath } from '../test/support/chromium.ts';
+import { startPhoenixd } from '../test/support/lightning-nodes.ts';
 
 const folder = 'docs/img';
 const mostBytes = 150_000;
@@ -15,6 +19,8 @@ const viewport = { width: 1200, height: 800 };
 const phone = { width: 390, height: 640 };
 type Links = Awaited<ReturnType<typeof readLinks>>;
 type Created = Readonly<Record<'id' | 'page_url' | 'url', string>>;
+/** Of a customer, on the sandbox's network. */
+const customerAddress = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
 
 if (chromiumPath === undefined) throw new Error('name a Chromium with PAYGATE_CHROMIUM');
 
@@ -28,6 +34,9 @@ try {
     const owner = await context.newPage();
     await shoot(owner, links);
     await shootLinks(browser, owner, links);
+    await shootPeople(owner, links);
+    await shootLightning(browser, owner, links);
+    await shootRefund(browser, owner, links);
     // It sets the clock forward, which ends the session of the owner.
     await shootCheckout(browser, links);
   } finally {
@@ -48,7 +57,9 @@ async function readLinks() {
     );
     const [, api] = /API=(\S+)/.exec(printed) ?? [];
     const [, key] = /KEY=(\S+)/.exec(printed) ?? [];
-    if (shop && chain && dashboard && api && key) return { shop, chain, dashboard, api, key };
+    const [, file] = /PAYGATE_DB=(\S+)/.exec(printed) ?? [];
+    if (shop && chain && dashboard && api && key && file)
+      return { shop, chain, dashboard, api, key, file };
   }
   throw new Error('the sandbox has ended');
 }
@@ -93,12 +104,16 @@ async function order(page: Page, shop: string, thing: string, button: string, he
   return page.url();
 }
 
-/** On a phone the whole page. */
 async function save(page: Page, name: string, url: string) {
   await page.goto(url);
-  const fullPage = page.viewportSize()?.width === phone.width;
+  await keep(page, name);
+}
+
+/** What is shown now; on a phone the whole page. */
+async function keep(shown: Page | Locator, name: string) {
+  const fullPage = 'viewportSize' in shown && shown.viewportSize()?.width === phone.width;
   const path = `${folder}/${name}.png`;
-  await page.screenshot({ path, animations: 'disabled', fullPage });
+  await shown.screenshot({ path, animations: 'disabled', fullPage } as object);
   const { size } = statSync(path);
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
   console.log(`${path}  ${size} bytes`);
@@ -117,6 +132,10 @@ async function shootCheckout(browser: Browser, links: Links) {
   await press('Too little');
   await says(page, paid, 'arrived. Pay the missing');
   await shoot('part-paid', paid);
+  await page.getByText('I have paid').click();
+  await page.getByRole('button', { name: 'Look for my payment' }).click();
+  await page.getByText('is in 0 of').waitFor();
+  await keep(page, 'checkout-claim');
   await press('Pay exactly');
   await says(page, paid, 'Your payment arrived');
   await shoot('processing', paid);
@@ -149,7 +168,7 @@ async function shootCheckout(browser: Browser, links: Links) {
   await shoot('late', expired);
 }
 
-/** A donation page, and a till with its sale. */
+/** A donation page, a poster, and a till with its sale. */
 async function shootLinks(browser: Browser, owner: Page, links: Links) {
   const context = await browser.newContext({ viewport: phone, colorScheme: 'light' });
   const page = await context.newPage();
@@ -158,15 +177,81 @@ async function shootLinks(browser: Browser, owner: Page, links: Links) {
     ...{ currency: 'EUR', min: '1', suggested: ['5', '10', '25'], note: 'optional' },
   });
   await save(page, 'link-donation', tips.url);
-  await owner.goto(`${new URL(links.dashboard).origin}/dashboard/tills/new`);
+  const dashboard = `${new URL(links.dashboard).origin}/dashboard`;
+  await owner.goto(`${dashboard}/links/1/print`);
+  await keep(owner.locator('.poster'), 'poster');
+  await owner.goto(`${dashboard}/tills/new`);
   await owner.getByRole('button', { name: 'Show the code' }).click();
   await page.goto((await owner.getByText('/till/pair/').textContent()) ?? '');
   await page.getByRole('button', { name: 'Use this device as' }).click();
   await save(page, 'till', page.url());
-  await page.getByLabel('Amount in').fill('12000');
+  await page.getByLabel('Amount in').fill('4.20');
   await page.getByRole('button', { name: 'Charge' }).click();
   await page.getByText('Waiting for payment').waitFor();
   await save(page, 'till-sale', page.url());
+}
+
+/** The people who sign in, the ways in which money comes, and what a link of a mail asks. */
+async function shootPeople(owner: Page, { shop, dashboard, file }: Links) {
+  const { origin } = new URL(dashboard);
+  await owner.goto(`${origin}/dashboard/settings/people`);
+  await owner.locator('[name="name"]').fill('Anna');
+  await owner.getByRole('button', { name: 'Add the viewer' }).click();
+  await save(owner, 'people', `${origin}/dashboard/settings/people`);
+  await save(owner, 'money-ways', `${origin}/dashboard/stores/new`);
+
+  await order(owner, shop, 'Poster', 'Too little', 'Open, short');
+  const records = new Database(file, { readonly: true });
+  const passwordHash = records.prepare('SELECT password_hash FROM admin').pluck().get() as string;
+  const short = records
+    .prepare('SELECT public_id AS "order", version FROM orders ORDER BY id DESC')
+    .get() as Parameters<typeof decisionToken>[1];
+  records.close();
+  const operator = () => ({ passwordHash }) as never;
+  const token = decisionToken({ admin: { operator } as never }, short, Date.now());
+  await save(owner, 'mail-decision', `${origin}/dashboard/decide?token=${token}`);
+}
+
+/** An order that can be paid by Lightning, too. */
+async function shootLightning(browser: Browser, owner: Page, links: Links) {
+  const node = await startPhoenixd();
+  const wallet = `${new URL(links.dashboard).origin}/dashboard/stores/1/wallet`;
+  await owner.goto(wallet);
+  await owner.getByText('Receive by your own node').click();
+  await owner.getByLabel('Kind of node').selectOption('phoenixd');
+  await owner.locator('[name="node-url"]').fill(node.url);
+  await owner.locator('[name="node-credential"]').fill(node.credential);
+  await owner.getByRole('button', { name: 'Check and save' }).click();
+  await owner.getByText('Public key').waitFor();
+  const { page_url } = await post(links, '/orders', { amount: '12.50', currency: 'EUR' });
+  const context = await browser.newContext({ viewport: phone, colorScheme: 'light' });
+  const page = await context.newPage();
+  await page.goto(page_url);
+  await page.getByLabel('Lightning', { exact: true }).first().check();
+  await keep(page, 'checkout-lightning');
+  await owner.getByRole('button', { name: 'Remove the node' }).click();
+  await owner.getByText('Receive by your own node').waitFor();
+  await node.stop();
+}
+
+/** The customer gives an address for what was too much. */
+async function shootRefund(browser: Browser, owner: Page, links: Links) {
+  const context = await browser.newContext({ viewport: phone, colorScheme: 'light' });
+  const [shop, page] = [await context.newPage(), await context.newPage()];
+  const paid = await orderPoster(shop, links.shop);
+  await shop.getByRole('button', { name: 'Too much' }).click();
+  await says(page, paid, 'too much');
+  await shop.getByRole('button', { name: 'Mine 6 blocks' }).click();
+  await says(page, paid, 'this page is your receipt');
+  const { origin, pathname } = new URL(paid);
+  await owner.goto(`${origin}/dashboard/orders/${pathname.split('/').at(-1)}/refund`);
+  await owner.getByRole('button', { name: 'Prepare the refund' }).click();
+  await owner.getByText('asked on their page').waitFor();
+  await save(page, 'checkout-refund-asked', paid);
+  await page.getByLabel('Your bitcoin address').fill(customerAddress);
+  await page.getByRole('button', { name: 'Send the address' }).click();
+  await page.getByText('The shop has your address').waitFor();
+  await keep(page, 'checkout-refund');
 }
 
 /** Orders a thing in the demo shop, whose page stays open. @returns the page for the customer */
