@@ -4,14 +4,7 @@ import { minSentSat } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
 import { type AccountSums, sumsText, worthsText } from '../payment/account-row.ts';
 import { formatCount, formatSat, plainText } from '../text/format.ts';
-import {
-  type Decision,
-  maxLineLength,
-  type Notice,
-  nameOf,
-  plainNotice,
-  priceOf,
-} from './notice.ts';
+import { type Decision, dueOf, maxLineLength, type Notice, nameOf, plainNotice } from './notice.ts';
 
 /** An order that changed lately. */
 export interface ChangedOrder {
@@ -101,7 +94,7 @@ const decisionOf = (text: string, rest: Omit<Decision, 'text'>): Decision => ({
 });
 
 const placeOf = ({ order, linkTitle, storeName }: ChangedOrder): string =>
-  `${priceOf(order)}, ${nameOf(order, linkTitle)} (${storeName})`;
+  `${dueOf(order)}, ${nameOf(order, linkTitle)} (${storeName})`;
 
 const toPayBackDecision = (changed: ChangedOrder): Decision =>
   decisionOf(`To pay back: ${formatSat(changed.excessSat)} too much for ${placeOf(changed)}`, {

@@ -93,10 +93,10 @@ export function orderNotice(change: OrderChange): Notice | undefined {
   const { excess_sat: excess } = order;
   return plainNotice({
     type,
-    title: `${word}: ${priceOf(order)}, ${name} (${storeName})`,
+    title: `${word}: ${dueOf(order)}, ${name} (${storeName})`,
     lines: [
       `Store ${storeName}, ${name}: ${fact}`,
-      `Price: ${priceOf(order)}${order.currency === null ? '' : ` (${formatSat(order.amount_sat)})`}`,
+      priceLine(order),
       `Received: ${formatSat(order.received_sat)}, confirmed: ${formatSat(order.confirmed_sat)}`,
       ...(excess > 0 ? [`Paid too much: ${formatSat(excess)}`] : []),
       ...(advice === undefined ? [] : [advice]),
@@ -111,6 +111,7 @@ export function orderNotice(change: OrderChange): Notice | undefined {
         status: order.status,
         late: order.late,
         amount: order.amount,
+        amount_due: order.amount_due,
         currency: order.currency,
         amount_sat: order.amount_sat,
         received_sat: order.received_sat,
@@ -190,10 +191,15 @@ const reversed = (was: OrderStatus): OrderTexts => ({
   advice: 'Send nothing for this order until it is paid again.',
 });
 
-export const priceOf = ({ amount, currency, amount_sat }: OrderJson): string =>
-  amount === null || currency === null
-    ? `${formatBitcoin(amount_sat)} BTC`
-    : `${amount} ${currency}`;
+/** What is due: the price less its discount. */
+export const dueOf = ({ amount_due: due, currency, amount_sat }: OrderJson): string =>
+  due === null || currency === null ? `${formatBitcoin(amount_sat)} BTC` : `${due} ${currency}`;
+
+function priceLine(order: OrderJson): string {
+  const { adjust_percent, amount, currency, amount_sat } = order;
+  const price = adjust_percent === 0 ? '' : `${amount} ${currency}, due: `;
+  return `Price: ${price}${dueOf(order)}${currency === null ? '' : ` (${formatSat(amount_sat)})`}`;
+}
 
 /** How many notices one mail has; it counts the others. */
 const maxSummed = 500;
@@ -216,11 +222,13 @@ export function summedNotice(notices: readonly [Notice, ...Notice[]]): Notice {
   });
 }
 
-/** The prices of orders, by currency. */
-function sumsOf(orders: readonly Pick<OrderJson, 'amount' | 'currency' | 'amount_sat'>[]): string {
+type Due = Pick<OrderJson, 'amount_due' | 'currency' | 'amount_sat'>;
+
+/** What is due for orders, by currency. */
+function sumsOf(orders: readonly Due[]): string {
   const sums = new Map<string | null, bigint>();
-  for (const { amount, currency, amount_sat: sat } of orders) {
-    const minor = amount === null || currency === null ? BigInt(sat) : parseMoney(amount, currency);
+  for (const { amount_due: due, currency, amount_sat: sat } of orders) {
+    const minor = due === null || currency === null ? BigInt(sat) : parseMoney(due, currency);
     sums.set(currency, (sums.get(currency) ?? 0n) + minor);
   }
   return [...sums]

@@ -27,7 +27,7 @@ const changed = ({ order, ...rest }: Changes = {}): ChangedOrder => ({
   ...{ storeName: 'Café', linkTitle: null, excessSat: 0, isRefunded: false, ...rest },
   order: {
     ...{ id: 'ord_1', store_id: 1, status: 'expired', version: 4, reference: '7' },
-    ...{ amount: '10.00', currency: 'EUR', amount_sat: 20_000 },
+    ...{ amount: '10.50', amount_due: '10.00', currency: 'EUR', amount_sat: 20_000 },
     ...{ received_sat: 19_000, missing_sat: null, ...order },
   } as OrderJson,
 });
@@ -78,7 +78,7 @@ describe('a decision', () => {
   });
 
   test('for too much leads to the refund, without a link that acts', () => {
-    const order = { status: 'paid' as const, reference: null, amount: null, currency: null };
+    const order = { status: 'paid' as const, reference: null, amount_due: null, currency: null };
     expect(decided(changed({ excessSat: 600, order }))).toEqual([
       {
         text: 'To pay back: 600 sat too much for 0.00020000 BTC, an order (Café)',

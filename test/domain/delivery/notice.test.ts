@@ -8,6 +8,7 @@ function paid(changes: Partial<OrderJson>, linkTitle: string | null = null) {
   const order = {
     ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, status: 'paid', late: false },
     ...{ reference: null, amount: '3.50', currency: 'EUR', amount_sat: 7_000 },
+    ...{ adjust_percent: 0, amount_due: '3.50' },
     ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2 },
   } as unknown as OrderJson;
   const made = orderNotice({
@@ -30,12 +31,22 @@ test.each([
   expect(paid({ reference }, link).title).toBe(title);
 });
 
+test('with a discount have what is due, and the price beside it', () => {
+  const discount = { adjust_percent: -5, amount: '10.00', amount_due: '9.50', amount_sat: 19_000 };
+  const less = paid(discount);
+  expect(less.title).toBe('Paid: 9.50 EUR, an order (Shop)');
+  expect(less.lines).toContain('Price: 10.00 EUR, due: 9.50 EUR (19,000 sat)');
+  expect(less.data).toMatchObject({ order: { amount: '10.00', amount_due: '9.50' } });
+  expect(paid({}).lines).toContain('Price: 3.50 EUR (7,000 sat)');
+  expect(summedNotice([less, paid({})]).title).toBe('Order paid: 2 orders, 13.00 EUR');
+});
+
 test('several are one, with a line and a sum', () => {
   const one = paid({ reference: '1' });
   expect(summedNotice([one])).toBe(one);
   const more = [
-    paid({ reference: '2', amount: '12.55' }),
-    paid({ reference: '3', amount: null, currency: null, amount_sat: 25_000 }),
+    paid({ reference: '2', amount: '12.55', amount_due: '12.55' }),
+    paid({ reference: '3', amount: null, amount_due: null, currency: null, amount_sat: 25_000 }),
   ];
   const sum = summedNotice([one, ...more]);
   expect(sum.title).toBe('Order paid: 3 orders, 16.05 EUR, 0.00025000 BTC');
