@@ -38,6 +38,8 @@ export class EveningMail {
   constructor(parts: EveningParts) {
     this.#parts = parts;
     this.#tasks = createBackgroundTasks((error) => {
+      // The next minute is the next attempt.
+      this.#done = undefined;
       parts.world.log.error('the evening mail could not be written', { reason: reasonOf(error) });
     });
   }

@@ -1,5 +1,6 @@
 // The evening mail: when it comes, to whom, what it counts, and its links, which accept one order.
 
+import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NotifyTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
@@ -133,6 +134,20 @@ describe('the mail', () => {
     await app.start();
     await pass(app, 3);
     expect(mail.mails).toHaveLength(1);
+  });
+
+  test('is tried again a minute later if the file takes no row', async () => {
+    const { app, mail } = await open();
+    await order(app, '1008', 22_500);
+    const run = (statement: string) =>
+      app.withStore(async ({ database }) => database.orm.run(sql.raw(statement)));
+    await run(`create trigger refuse before insert on notifications
+      begin select raise(abort, 'disk I/O error'); end`);
+    await pass(app, 16);
+    expect(mail.mails).toEqual([]);
+    await run('drop trigger refuse');
+    await pass(app, 2);
+    expect(subjectsAt(mail)).toEqual(['Today: no payment, 1 short']);
   });
 
   test('comes at no other hour', async () => {

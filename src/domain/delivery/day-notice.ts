@@ -2,6 +2,7 @@
 
 import { minSentSat } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
+import { minOrderSat } from '../order/quote.ts';
 import { type AccountSums, sumsText, worthsText } from '../payment/account-row.ts';
 import { formatCount, formatSat, plainText } from '../text/format.ts';
 import { type Decision, dueOf, maxLineLength, type Notice, nameOf, plainNotice } from './notice.ts';
@@ -35,8 +36,8 @@ const maxDecisions = 50;
 /** Undefined for a day that has nothing to say. */
 export function dayNotice(summary: DaySummary): Notice | undefined {
   const { day, storeName, today, unconfirmed, yesterday, orders } = summary;
-  const toPayBack = orders.filter(({ excessSat }) => excessSat > 0);
-  const short = orders.filter((each) => each.excessSat === 0 && isShort(each));
+  const toPayBack = orders.filter(isOver);
+  const short = orders.filter((each) => !isOver(each) && isShort(each));
   const [todayText, yesterdayText] = [sumsText(today), sumsText(yesterday)];
   const decisions = [
     ...toPayBack.slice(0, maxDecisions).map(toPayBackDecision),
@@ -78,6 +79,9 @@ export function dayNotice(summary: DaySummary): Notice | undefined {
     },
   });
 }
+
+/** No refund sends less than that. */
+const isOver = ({ excessSat }: ChangedOrder): boolean => excessSat >= minOrderSat;
 
 /** Money came that counts for nothing yet: the order has ended, or wallets do not send the rest. */
 function isShort({ order, isRefunded }: ChangedOrder): boolean {

@@ -102,6 +102,14 @@ describe('a decision', () => {
     expect(decided(changed({ order }))).toHaveLength(count);
   });
 
+  test('is asked for what a refund can send: no less than nodes relay', () => {
+    const paid = { status: 'paid' as const };
+    expect(decided(changed({ excessSat: 545, order: paid }))).toEqual([]);
+    expect(decided(changed({ excessSat: 546, order: paid }))).toHaveLength(1);
+    const over = decided(changed({ excessSat: 545, order: { received_sat: 20_545 } }));
+    expect(over.map(({ text }) => text)).toEqual([expect.stringContaining('came after its end')]);
+  });
+
   test('is not asked for once a refund is prepared', () => {
     expect(decided(changed({ isRefunded: true }))).toEqual([]);
   });
@@ -113,7 +121,7 @@ describe('a decision', () => {
 
   test('is offered for 50 orders of a kind, and the others are counted', () => {
     const short = Array.from({ length: 52 }, () => changed());
-    const over = Array.from({ length: 51 }, () => changed({ excessSat: 1 }));
+    const over = Array.from({ length: 51 }, () => changed({ excessSat: 546 }));
     const notice = noticeOf({ orders: [...short, ...over] });
     expect(notice?.title).toBe('Today: no payment, 51 to pay back, 52 short (Café)');
     expect(notice?.decisions).toHaveLength(100);
