@@ -111,14 +111,14 @@ interface ClaimFormProps {
 export const ClaimForm = ({ orderId, reading, answer }: ClaimFormProps) => {
   const { claim } = reading.words;
   return (
-    <details class="unprinted" open={answer !== undefined}>
+    <details id="claim" class="unprinted" open={answer !== undefined}>
       <summary>{claim.title}</summary>
       {answer === undefined ? null : (
         <p role="status">
           <Sentence text={answer} />
         </p>
       )}
-      <form method="post" action={`${orderId}${reading.langQuery}`}>
+      <form method="post" action={`${orderId}${reading.langQuery}#claim`}>
         <FormField name="txid" label={claim.txid} hint={undefined} error={undefined}>
           {(described) => (
             <input

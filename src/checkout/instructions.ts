@@ -13,11 +13,12 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
   const tooMuch = shown.isPaidAgain ? now.paidAgain : now.paidTooMuch;
   const excess = excessSat > 0 && tooMuch(formats.amount(excessSat));
   const refunds = refundSentences(shown, { words, formats });
+  const isAsked = order.refunds.some(({ state }) => state === 'asked');
   switch (stage) {
     case 'processing':
       return join(now.wait, late, ...refunds, excess);
     case 'paid':
-      return join(now.done, late, ...refunds, excess);
+      return join(!isAsked && now.done, late, ...refunds, excess);
     case 'undecided':
       return join(now.undecided(formats.amount(shown.undecidedSat)), ...refunds);
     default:

@@ -92,13 +92,19 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   test('I have paid is answered on the page, which passes the checks with it', async () => {
     const till = await openTill();
-    const watched = await openPage(browser, { javaScriptEnabled: false });
+    const watched = await openPage(browser, {
+      ...{ javaScriptEnabled: false, viewport: { width: 360, height: 640 } },
+    });
     const { page } = watched;
     await page.goto(urlOf(till));
     await page.getByText('I have paid').click();
     await page.getByRole('button', { name: 'Look for my payment' }).click();
-    await page.getByRole('status').getByText('have not seen your payment yet').waitFor();
-    expect(page.url()).toBe(urlOf(till));
+    const answer = page.getByRole('status').getByText('have not seen your payment yet');
+    await answer.waitFor();
+    const { y = -1 } = (await answer.boundingBox()) ?? {};
+    expect(y).toBeGreaterThan(0);
+    expect(y).toBeLessThan(640);
+    expect(page.url()).toBe(`${urlOf(till)}#claim`);
     expect(await accessibilityFaults(page)).toEqual([]);
     await end(watched, till);
   });

@@ -86,10 +86,7 @@ test.each<[StateName, string]>([
     'refundedInPart',
     'The shop paid 2,000 sat back. You paid 4,000 sat too much: ask the shop about it.',
   ],
-  [
-    'refundAsked',
-    'and this page is your receipt. The shop pays 6,000 sat back. Type an address of your own wallet below.',
-  ],
+  ['refundAsked', 'Paid The shop pays 6,000 sat back. Type an address of your own wallet below.'],
   [
     'refundPrepared',
     'Canceled The shop canceled this order. Do not pay. The shop has your address, and sends 10,000 sat to it.',
