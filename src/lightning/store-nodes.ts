@@ -43,6 +43,7 @@ interface FollowedNode {
   /** As it is stored. */
   readonly text: string;
   readonly url: string;
+  readonly publicKey: string;
   readonly node: LightningNode;
   readonly ends: AbortController;
   readonly ended: Promise<void>;
@@ -137,7 +138,8 @@ export class StoreNodes {
     const ends = new AbortController();
     const text = JSON.stringify(known);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const followed: FollowedNode = { text, url: known.url, node, ends, ended };
+    const { url, publicKey } = known;
+    const followed: FollowedNode = { text, url, publicKey, node, ends, ended };
     this.#nodes.set(storeId, followed);
     void this.#run(storeId, followed).finally(resolve);
   }
@@ -166,12 +168,12 @@ export class StoreNodes {
   async #listen(storeId: number, followed: FollowedNode, onReport: () => void): Promise<void> {
     const { records, world } = this.#parts;
     const { database, state, lightningInvoices } = records;
-    const cursor = state.lightningCursor(storeId);
-    const { node, ends, text } = followed;
-    for await (const report of node.settlements(cursor.read().cursor, ends.signal)) {
+    const { node, ends, text, publicKey } = followed;
+    const cursor = state.lightningCursor(storeId, publicKey);
+    for await (const report of node.settlements(cursor.read(), ends.signal)) {
       followed.down = undefined;
       onReport();
-      if (report.settled.length === 0 && report.cursor === cursor.read().cursor) continue;
+      if (report.settled.length === 0 && report.cursor === cursor.read()) continue;
       this.counts.settled += await database.write((tx) => {
         // The store may have another node meanwhile, and its cursor.
         if (JSON.stringify(state.lightningNode(storeId).read()) !== text) return 0;

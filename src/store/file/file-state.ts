@@ -123,8 +123,8 @@ export function createFileState(orm: Orm) {
     moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
     lightningNode: (storeId: number) => optional<StoredNode>(`lightning_node_${storeId}`),
     /** Up to where the reports of a node are recorded; it stays when the node is removed. */
-    lightningCursor: (storeId: number) =>
-      value(`lightning_cursor_${storeId}`, { publicKey: '', cursor: '' }),
+    lightningCursor: (storeId: number, publicKey: string) =>
+      value(`lightning_cursor_${storeId}_${publicKey}`, ''),
     notifyTarget: (owner: TargetOwner) =>
       value(owner === null ? 'notify_operator' : `notify_store_${owner}`, noTarget),
     returned: (walletId: number) =>

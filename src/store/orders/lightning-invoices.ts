@@ -85,24 +85,25 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     end,
     /**
      * Sets the node of a store, or none. The invoices of another node end. A node that comes back
-     * goes on from where it was left.
+     * goes on from where it was left. One that was rebuilt counts from 1 again: it reports all anew.
      * @param cursor the first one of a new node
      */
     setNode(tx: Tx, now: number, storeId: number, node: StoredNode | undefined, cursor = ''): void {
-      const known = state.lightningCursor(storeId);
       const before = state.lightningNode(storeId).read();
       state.lightningNode(storeId).write(tx, node);
       if (before?.publicKey !== node?.publicKey) statements.endAll.run({ now, storeId });
-      if (node === undefined || known.read().publicKey === node.publicKey) return;
-      known.write(tx, { publicKey: node.publicKey, cursor });
+      if (node === undefined) return;
+      const left = state.lightningCursor(storeId, node.publicKey);
+      const isRebuilt = Number.parseInt(cursor, 10) < Number.parseInt(left.read(), 10);
+      if (isRebuilt || left.read() === '') left.write(tx, isRebuilt ? '0' : cursor);
     },
     /**
      * Records what the node of a store reports. What it reports again changes nothing.
      * @returns how many payments are new
      */
     record(tx: Tx, now: number, storeId: number, { settled, cursor }: NodeReport): number {
-      const known = state.lightningCursor(storeId);
-      known.write(tx, { publicKey: known.read().publicKey, cursor });
+      const { publicKey = '' } = state.lightningNode(storeId).read() ?? {};
+      state.lightningCursor(storeId, publicKey).write(tx, cursor);
       return settled.filter((each) => settle(tx, now, storeId, each)).length;
     },
     /** Reports of nodes since a time that are not believed. */

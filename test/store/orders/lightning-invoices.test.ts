@@ -81,6 +81,12 @@ const paid = (byte: number, valueSat = 25_000, settledAt = now): SettledInvoice 
   ...{ paymentHash: hashOf(byte), preimage: preimageOf(byte), valueSat, settledAt },
 });
 
+type Shop = Awaited<ReturnType<typeof invoiced>>['shop'];
+
+/** @param publicKey empty for a store without a node */
+const cursorIn = ({ state }: Shop, storeId = 1, publicKey = ''): string =>
+  state.lightningCursor(storeId, publicKey).read();
+
 describe('an invoice', () => {
   it('is shown while it is for what is missing', async () => {
     const { add, json, shop, issued } = await invoiced();
@@ -114,7 +120,7 @@ describe('an invoice', () => {
         const node = key === undefined ? undefined : { ...lnd, publicKey: key };
         shop.lightningInvoices.setNode(tx, now, storeId, node, cursor);
       });
-    const cursor = () => shop.state.lightningCursor(1).read().cursor;
+    const cursor = (key = '02aa') => cursorIn(shop, 1, key);
     await set('02aa', '5');
     expect([json().lightning, cursor()]).toEqual([null, '5']);
     await add(2, 25_000);
@@ -129,8 +135,38 @@ describe('an invoice', () => {
     await set('02aa', '9');
     expect(cursor()).toBe('5');
     await set('02cc', '2');
-    expect(cursor()).toBe('2');
+    expect(cursor('02cc')).toBe('2');
     expect(shop.state.lightningNode(1).read()).toEqual({ ...lnd, publicKey: '02cc' });
+  });
+});
+
+describe('the cursor of a node', () => {
+  const scene = async () => {
+    const { shop, report } = await invoiced();
+    const set = (publicKey: string, cursor: string) =>
+      shop.write((tx) => shop.lightningInvoices.setNode(tx, now, 1, { ...lnd, publicKey }, cursor));
+    return { shop, report, set };
+  };
+
+  it('waits while another node takes its place, since its invoices may be paid meanwhile', async () => {
+    const { shop, report, set } = await scene();
+    await set('02aa', '5.9');
+    await report([], now, '7.9');
+    await set('02bb', '3.1');
+    await report([], now, '4.1');
+    await set('02aa', '8.9');
+    expect(cursorIn(shop, 1, '02aa')).toBe('7.9');
+    expect(cursorIn(shop, 1, '02bb')).toBe('4.1');
+  });
+
+  it('begins anew if the node does: rebuilt from its seed, it counts from 1 again', async () => {
+    const { shop, report, set } = await scene();
+    await set('02aa', '5.9');
+    await report([], now, '57.9');
+    await set('02aa', '57.120');
+    expect(cursorIn(shop, 1, '02aa')).toBe('57.9');
+    await set('02aa', '6.3');
+    expect(cursorIn(shop, 1, '02aa')).toBe('0');
   });
 });
 
@@ -163,7 +199,7 @@ describe('a paid invoice', () => {
         { storeId: 1, address: issued.address, valueSat: 25_000, txid: hashOf(1), status: null },
       ],
     ]);
-    expect(shop.state.lightningCursor(1).read().cursor).toBe('7');
+    expect(cursorIn(shop)).toBe('7');
     expect(shop.lightningInvoices.open(1)).toBeUndefined();
   });
 
@@ -172,7 +208,7 @@ describe('a paid invoice', () => {
     await report([paid(1), paid(1)]);
     await report([paid(1)], now, '8');
     expect(json()).toMatchObject({ version: 2, received_sat: 25_000 });
-    expect(shop.state.lightningCursor(1).read().cursor).toBe('8');
+    expect(cursorIn(shop)).toBe('8');
   });
 
   it('counts with payments of the chain, in parts', async () => {
@@ -248,8 +284,8 @@ describe('a paid invoice', () => {
     await report([paid(1)], now, '8', 2);
     expect(json().payments).toEqual([]);
     expect(shop.lightningInvoices.faults(0)).toEqual([]);
-    expect(shop.state.lightningCursor(1).read().cursor).toBe('7');
-    expect(shop.state.lightningCursor(2).read().cursor).toBe('8');
+    expect(cursorIn(shop)).toBe('7');
+    expect(cursorIn(shop, 2)).toBe('8');
   });
 });
 
@@ -285,7 +321,7 @@ it('is all lost or none if the process ends before the commit', async () => {
   await expect(lost).rejects.toThrow('killed');
   expect(json()).toMatchObject({ status: 'open', payments: [] });
   expect(events()).toEqual([]);
-  expect(shop.state.lightningCursor(1).read().cursor).toBe('');
+  expect(cursorIn(shop)).toBe('');
   await shop.write((tx) => {
     shop.lightningInvoices.record(tx, now, 1, { settled: [paid(1)], cursor: '7' });
   });
