@@ -72,10 +72,10 @@ export class Lnd implements LightningNode {
   }
 
   async cancel(paymentHash: string): Promise<void> {
-    const body = JSON.stringify({
-      payment_hash: Buffer.from(paymentHash, 'hex').toString('base64'),
-    });
-    await this.#parts.connection.json({ path: '/v2/invoices/cancel', body });
+    const hash = Buffer.from(paymentHash, 'hex').toString('base64');
+    const body = JSON.stringify({ payment_hash: hash });
+    const path = '/v2/invoices/cancel';
+    await this.#parts.connection.json({ path, body, deadlineMs: invoiceDeadlineMs });
   }
 
   async check(): Promise<NodeIdentity> {

@@ -79,7 +79,10 @@ export interface LightningNode {
    * aborts; the caller goes on from the cursor that it stored.
    */
   settlements(cursor: string, signal: AbortSignal): AsyncIterable<Settlements>;
-  /** LND refuses payments of the invoice from now on. A phoenixd accepts them until it expires. */
+  /**
+   * LND refuses payments of the invoice from now on. A phoenixd accepts them until it expires.
+   * Rejects after 2 s: a stop of paygate waits.
+   */
   cancel(paymentHash: string): Promise<void>;
   /**
    * Proves that the credential makes invoices and cannot spend, on our network.

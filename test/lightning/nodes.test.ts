@@ -271,6 +271,17 @@ describe.each(['lnd', 'phoenixd'] as const)('%s', (kind) => {
       expect(world.monotonic() - startedAt).toBeLessThan(2_500);
     });
 
+    test('a slow node cancels none after 2 s', async () => {
+      const { world, played, open } = await stage(kind);
+      const { paymentHash } = await open().createInvoice(request);
+      played.fault = () => 'hang';
+      const startedAt = world.monotonic();
+      const canceled = advancing(world, open().cancel(paymentHash));
+      if (kind === 'phoenixd') await canceled;
+      else await expect(canceled).rejects.toThrow('the node did not answer within 2 s');
+      expect(world.monotonic() - startedAt).toBeLessThan(2_500);
+    });
+
     test('at most 8 are asked at once; the others wait, within their 2 s', async () => {
       const { world, played, open } = await stage(kind);
       const node = open();
