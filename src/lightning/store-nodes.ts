@@ -103,9 +103,9 @@ export class StoreNodes {
    */
   async ensure({ id, storeId }: OrderPlace): Promise<void> {
     const followed = this.#nodes.get(storeId);
-    if (followed === undefined || followed.down !== undefined || this.#isStopped) return;
+    if (followed === undefined || this.#isStopped) return;
     const before = this.#making.get(id) ?? Promise.resolve();
-    const work = before.then(() => this.#make(followed.node, id));
+    const work = before.then(() => this.#make(followed, id));
     this.#making.set(id, work);
     const ended = work.then(() => {
       if (this.#making.get(id) === work) this.#making.delete(id);
@@ -183,13 +183,14 @@ export class StoreNodes {
   }
 
   /** Never rejects. */
-  async #make(node: LightningNode, orderId: number): Promise<void> {
+  async #make(followed: FollowedNode, orderId: number): Promise<void> {
     const { records, world } = this.#parts;
     const { database, lightningInvoices } = records;
     try {
       const { record, wanted, isShown } = this.#find(orderId);
-      if (isShown) return;
-      const made = wanted && (await this.#request(node, record, wanted));
+      // No order waits for a node that is down.
+      if (isShown || (wanted && followed.down)) return;
+      const made = wanted && (await this.#request(followed.node, record, wanted));
       const ended = await database.write((tx) => {
         const now = world.now();
         // The order may have changed meanwhile. Its own event then asks for another invoice.
@@ -201,7 +202,8 @@ export class StoreNodes {
           : lightningInvoices.add(tx, Math.max(now, latest.begunAt), orderId, made);
       }, 'awaited');
       // Not every node can, and an invoice may be paid or over already.
-      if (ended !== undefined) await node.cancel(ended).catch(() => undefined);
+      const isAsked = ended !== undefined && followed.down === undefined;
+      if (isAsked) await followed.node.cancel(ended).catch(() => undefined);
     } catch (error) {
       const reason = reasonOf(error);
       world.log.warn('an order has no Lightning invoice', { orderId, reason });

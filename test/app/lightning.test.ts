@@ -204,6 +204,17 @@ describe('a node that is away', () => {
     expect((await app.order(eur)).lightning).not.toBeNull();
   });
 
+  it('keeps no invoice open of an order that ends meanwhile', async () => {
+    const { app, node, world } = await openLightning();
+    const { id } = await app.order(eur);
+    node.set('down');
+    await world.until(() => world.logs.some(({ message }) => message.includes('node is down')));
+    await app.post(`/orders/${id}/cancel`);
+    const open = () => app.withStore(async ({ lightningInvoices }) => lightningInvoices.open(1));
+    for (let turns = 0; turns < 200 && (await open()) !== undefined; turns += 1) await world.turn();
+    expect(await open()).toBeUndefined();
+  });
+
   it('tells paygate what was paid while paygate was away, from where it was', async () => {
     const { app, node, until } = await openLightning();
     const [first, second] = [await app.order(eur), await app.order(eur)];

@@ -322,12 +322,21 @@ describe('orders forget', () => {
     const ended = await order(shop, { ...texts, expiresAt: now - 399 * day }, now - 400 * day);
     const active = await order(shop, { ...texts, expiresAt: null }, now - 400 * day);
     const recent = await order(shop, { ...texts, expiresAt: now - 98 * day }, now - 99 * day);
-    await shop.write((tx) => shop.orders.expire(tx, now, () => false, 10));
+    const made = { invoice: 'lnbcrt1', amountSat: 25_000, expiresAt: now };
+    await shop.write((tx) => {
+      for (const [id, paymentHash] of ['aa', 'bb', 'cc'].entries()) {
+        shop.lightningInvoices.add(tx, now, id + 1, { ...made, paymentHash });
+      }
+      shop.orders.expire(tx, now, () => false, 10);
+    });
+    const invoices = () =>
+      shop.database.orm.$client.prepare('select invoice from lightning_invoices').pluck().all();
     expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
     expect(jsonOf(shop, ended)).toMatchObject({
       ...{ reference: null, description: null, metadata: {}, return_url: null },
       ...{ status: 'expired', amount: '12.50', currency: 'EUR' },
     });
+    expect(invoices()).toEqual(['', 'lnbcrt1', 'lnbcrt1']);
     for (const kept of [active, recent]) {
       expect(jsonOf(shop, kept)).toMatchObject({ reference: '1007', metadata: { cart: '7f' } });
     }

@@ -70,6 +70,7 @@ const allowed: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/min\("issued_at"\) from "addresses" where \(\+/, 'once, in a copy: addresses of a month'],
   [/^select "state", count\(\*\) from "payments" group by/, 'once, at a start with metrics'],
   [/^update "orders" set "reference" = /, '`orders forget`: so many ids'],
+  [/^update "lightning_invoices" set "invoice" = /, '`orders forget`: so many ids'],
   [/^delete from "(attempts|deliveries)"/, 'maintenance: the oldest rows, so many at once'],
   [/^update "deliveries" .*\(select delivery_id from attempts where channel/s, 'doubtful answers'],
   [/^delete from "notifications"/, 'maintenance: rows that are too old'],

@@ -143,6 +143,7 @@ function forgetCommand(): Command {
           orders += await records.database.write((tx) => {
             const to = after + forgottenAtOnce;
             const forgotten = records.orders.forget(tx, before, after, to);
+            records.lightningInvoices.forget(tx, before, after, to);
             if (forgotten > 0) recordChange(records, tx, 'order.forget', { orders: forgotten });
             return forgotten;
           });

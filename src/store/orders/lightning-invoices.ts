@@ -106,29 +106,34 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
       state.lightningCursor(storeId, publicKey).write(tx, cursor);
       return settled.filter((each) => settle(tx, now, storeId, each)).length;
     },
+    /**
+     * Deletes the texts of invoices of orders that ended while no node was followed
+     * (`Orders.forget`, which is called first).
+     */
+    forget(_tx: Tx, createdBefore: number, after: number, to: number): void {
+      statements.forget.run({ createdBefore, after, to });
+    },
     /** Reports of nodes since a time that are not believed. */
     faults: (since: number) => statements.faults.all({ since }),
   };
 }
 
+/** The text of an invoice has texts of the order, which are not kept. */
+const ended = { endedAt: placeholder('now'), invoice: '' };
+
 const prepare = (orm: Orm) => ({
-  open: prepared(() =>
-    orm
-      .select(columnsOf(lightningInvoices, 'paymentHash', 'amountSat', 'createdAt', 'expiresAt'))
-      .from(lightningInvoices)
-      .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt))),
-  ),
+  ...prepareReads(orm),
   end: prepared(() =>
     orm
       .update(lightningInvoices)
-      .set({ endedAt: placeholder('now') })
+      .set(ended)
       .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt)))
       .returning({ paymentHash: lightningInvoices.paymentHash }),
   ),
   endAll: prepared(() =>
     orm
       .update(lightningInvoices)
-      .set({ endedAt: placeholder('now') })
+      .set(ended)
       .where(
         sql`${lightningInvoices.endedAt} is null and ${placeholder('storeId')} =
           (select o.store_id from orders o where o.id = ${lightningInvoices.orderId})`,
@@ -139,6 +144,49 @@ const prepare = (orm: Orm) => ({
       ...placeholders('orderId', 'paymentHash', 'invoice', 'amountSat', 'expiresAt'),
       createdAt: placeholder('now'),
     }),
+  ),
+  settled: prepared(() =>
+    orm
+      .update(lightningInvoices)
+      .set({
+        ...ended,
+        endedAt: sql`coalesce(ended_at, ${placeholder('now')})`,
+        fault: placeholder('fault'),
+      })
+      .where(equals(lightningInvoices.id, 'id')),
+  ),
+  pay: prepared(() =>
+    orm
+      .insert(payments)
+      .values({
+        ...placeholders('addressId', 'txid', 'valueSat', 'preimage', 'currency'),
+        state: 'settled',
+        firstSeenAt: placeholder('seenAt'),
+        changedAt: placeholder('now'),
+      })
+      .returning({ paymentId: payments.id }),
+  ),
+  forget: prepared(() =>
+    orm
+      .update(lightningInvoices)
+      .set({ invoice: '' })
+      .where(
+        sql`${lightningInvoices.endedAt} is null
+        and ${lightningInvoices.orderId} > ${placeholder('after')}
+        and ${lightningInvoices.orderId} <= ${placeholder('to')}
+        and exists (select 1 from orders o where o.id = ${lightningInvoices.orderId}
+          and o.created_at < ${placeholder('createdBefore')}
+          and o.status not in ('open', 'processing'))`,
+      ),
+  ),
+});
+
+const prepareReads = (orm: Orm) => ({
+  open: prepared(() =>
+    orm
+      .select(columnsOf(lightningInvoices, 'paymentHash', 'amountSat', 'createdAt', 'expiresAt'))
+      .from(lightningInvoices)
+      .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt))),
   ),
   byHash: prepared(() =>
     orm
@@ -157,23 +205,6 @@ const prepare = (orm: Orm) => ({
         and(eq(payments.addressId, addresses.id), eq(payments.txid, lightningInvoices.paymentHash)),
       )
       .where(equals(lightningInvoices.paymentHash, 'paymentHash')),
-  ),
-  settled: prepared(() =>
-    orm
-      .update(lightningInvoices)
-      .set({ endedAt: sql`coalesce(ended_at, ${placeholder('now')})`, fault: placeholder('fault') })
-      .where(equals(lightningInvoices.id, 'id')),
-  ),
-  pay: prepared(() =>
-    orm
-      .insert(payments)
-      .values({
-        ...placeholders('addressId', 'txid', 'valueSat', 'preimage', 'currency'),
-        state: 'settled',
-        firstSeenAt: placeholder('seenAt'),
-        changedAt: placeholder('now'),
-      })
-      .returning({ paymentId: payments.id }),
   ),
   faults: prepared(() =>
     orm

@@ -180,7 +180,7 @@ export const lightningInvoices = sqliteTable(
       .notNull()
       .references(() => orders.id),
     paymentHash: text('payment_hash').notNull().unique(),
-    /** BOLT 11. */
+    /** BOLT 11; empty once it has ended. */
     invoice: text('invoice').notNull(),
     amountSat: integer('amount_sat').notNull(),
     createdAt: integer('created_at').notNull(),

@@ -81,7 +81,8 @@ const paid = (byte: number, valueSat = 25_000, settledAt = now): SettledInvoice 
   ...{ paymentHash: hashOf(byte), preimage: preimageOf(byte), valueSat, settledAt },
 });
 
-type Shop = Awaited<ReturnType<typeof invoiced>>['shop'];
+type Scene = Awaited<ReturnType<typeof invoiced>>;
+type Shop = Scene['shop'];
 
 /** @param publicKey empty for a store without a node */
 const cursorIn = ({ state }: Shop, storeId = 1, publicKey = ''): string =>
@@ -137,6 +138,43 @@ describe('an invoice', () => {
     await set('02cc', '2');
     expect(cursor('02cc')).toBe('2');
     expect(shop.state.lightningNode(1).read()).toEqual({ ...lnd, publicKey: '02cc' });
+  });
+});
+
+describe('the text of an invoice, which has texts of the order', () => {
+  const textsIn = ({ database }: Shop): unknown[] =>
+    database.orm.$client.prepare('select invoice from lightning_invoices').pluck().all();
+
+  it.each([
+    ['is replaced', ({ add }: Scene) => add(2, 25_000)],
+    ['is paid', ({ report }: Scene) => report([paid(1)])],
+    [
+      'is of a node that goes',
+      ({ shop }: Scene) =>
+        shop.write((tx) => {
+          shop.lightningInvoices.setNode(tx, now, 1, { ...lnd, publicKey: '02aa' });
+        }),
+    ],
+  ])('goes when that %s', async (_name, act) => {
+    const scene = await invoiced();
+    expect(textsIn(scene.shop)).toEqual(['lnbcrt1']);
+    await act(scene);
+    expect(textsIn(scene.shop)[0]).toBe('');
+  });
+
+  it('is forgotten with the order, also if the order ended unseen by its node', async () => {
+    const { shop, id } = await invoiced();
+    const forget = (before = now + 1, after = 0, to = 9) =>
+      shop.write((tx) => shop.lightningInvoices.forget(tx, before, after, to));
+    await forget();
+    expect(textsIn(shop)).toEqual(['lnbcrt1']);
+    await shop.write((tx) => shop.orders.cancel(tx, now, id));
+    await forget(now);
+    await forget(now + 1, id);
+    await forget(now + 1, 0, id - 1);
+    expect(textsIn(shop)).toEqual(['lnbcrt1']);
+    await forget();
+    expect(textsIn(shop)).toEqual(['']);
   });
 });
 
