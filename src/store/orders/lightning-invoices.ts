@@ -85,7 +85,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     end,
     /**
      * Sets the node of a store, or none. The invoices of another node end. A node that comes back
-     * goes on from where it was left. One that was rebuilt counts from 1 again: it reports all anew.
+     * goes on from where it was left. A rebuilt one counts from 1 again: it reports all anew.
      * @param cursor the first one of a new node
      */
     setNode(tx: Tx, now: number, storeId: number, node: StoredNode | undefined, cursor = ''): void {
@@ -118,7 +118,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
   };
 }
 
-/** The text of an invoice has texts of the order, which are not kept. */
+/** The text of an invoice has texts of the order, so it goes. */
 const ended = { endedAt: placeholder('now'), invoice: '' };
 
 const prepare = (orm: Orm) => ({
