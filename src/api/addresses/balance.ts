@@ -10,6 +10,7 @@ import { parseCurrency, worthOf } from '../../domain/payment/currency.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { unixSeconds } from '../../lib/time-units.ts';
+import type { Key } from '../../store/access/api-keys.ts';
 import type { Receipt } from '../../store/payments/receipts.ts';
 import type { ScriptMovements } from '../../watcher/reader.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -159,7 +160,7 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, maxListed);
       const entries = Promise.all([
         Promise.all(waiting.map((each) => describeWaiting(options, each))),
-        Promise.all(history.map((each) => describePast(options, each, currency))),
+        Promise.all(history.map((each) => describePast(options, each, currency, key))),
       ]);
       const [pending, confirmed] = await withTimeout(options, entries);
       return { pending, history: confirmed };
@@ -178,10 +179,15 @@ export const fiatOf = (
 ): number | null =>
   currency === null || priceCents === null ? null : Number(worthOf(valueSat, priceCents, currency));
 
-async function describePast(options: ApiOptions, each: Merged, currency: string | undefined) {
+async function describePast(
+  options: ApiOptions,
+  each: Merged,
+  currency: string | undefined,
+  { storeId }: Pick<Key, 'storeId'>,
+) {
   const described = await describe(options, each);
   if (currency === undefined) return described;
-  const receipts = options.records.receipts.byTxid(each.txid);
+  const receipts = options.records.receipts.byTxid(each.txid, storeId);
   const priced = receipts.find((receipt) => receipt.currency === currency && receipt.priceCents);
   return { ...described, fiat_value: priced ? fiatOf(each.deltaSat, priced) : null };
 }

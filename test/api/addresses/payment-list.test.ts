@@ -34,6 +34,20 @@ const listed = async (app: PricedApp, query = '') => {
 const valuesIn = async (app: PricedApp, query = '') =>
   (await listed(app, query)).map(({ value }: { value: number }) => value);
 
+const second = {
+  ...{ name: 'Zweiter', key: merchantKey(2), startIndex: 0 },
+  callbackUrl: 'https://second.example/paid',
+};
+
+/** A request with a key of the second store. */
+async function keyOfSecond(app: PricedApp) {
+  const secret = app.world.randomBytes(32);
+  const key = await app.withStore(({ keys, database }) =>
+    database.write((tx) => keys.add(tx, app.world.now(), { storeId: 2, scope: 'read', secret })),
+  );
+  return { headers: { Authorization: `Bearer ${key}` } };
+}
+
 describe('v2/payments', () => {
   test('lists what is confirmed, the newest first, with its store', async () => {
     const app = await openPriced();
@@ -72,8 +86,6 @@ describe('v2/payments', () => {
 
   test('by a part of the name of a store, and only of the stores of the key', async () => {
     const app = await openPriced();
-    const callbackUrl = 'https://second.example/paid';
-    const second = { name: 'Zweiter', key: merchantKey(2), startIndex: 0, callbackUrl };
     await app.addStore(second);
     await paid(app, 30_000, `?match_account=${merchantKey().account}`);
     await app.world.advance(60_000);
@@ -84,16 +96,7 @@ describe('v2/payments', () => {
     expect(await valuesIn(app, '?store_name=')).toEqual([25_000, 30_000]);
     expect(await valuesIn(app, '?store_name=&limit=1')).toEqual([25_000]);
     expect(await valuesIn(app, '?store_name=none')).toEqual([]);
-    const key = await app.withStore(({ keys, database }) =>
-      database.write((tx) =>
-        keys.add(tx, app.world.now(), {
-          storeId: 2,
-          scope: 'read',
-          secret: app.world.randomBytes(32),
-        }),
-      ),
-    );
-    const own = { headers: { Authorization: `Bearer ${key}` } };
+    const own = await keyOfSecond(app);
     for (const query of ['', '?store_name=']) {
       const { body } = await app.ask(`/api/v2/payments${query}`, own);
       expect(body.data.map(({ value }: { value: number }) => value)).toEqual([25_000]);
@@ -207,4 +210,22 @@ test('no key adds, changes or removes a wallet: the answer says where it is done
     ]);
   }
   expect((await app.ask('/api/v2/wallets', { method: 'PUT' })).status).toBe(405);
+});
+
+test('a history has no worth that another store noted for the same transaction', async () => {
+  const app = await openPriced();
+  await setCurrency(app, 'EUR');
+  await app.addStore(second);
+  const theirs = await app.newAddress(`?match_account=${merchantKey().account}`);
+  const own = await app.newAddress('?match_callback=second');
+  app.chain.pay([
+    { address: theirs, valueSat: 25_000 },
+    { address: own, valueSat: 30_000 },
+  ]);
+  app.chain.mine(2);
+  await app.settle();
+  const historyBy = async (init?: object) =>
+    (await app.ask(`/api/searchhistory?addr=${own}&fiat_currency=EUR`, init)).body.history;
+  expect(await historyBy()).toMatchObject([{ fiat_value: 15 }]);
+  expect(await historyBy(await keyOfSecond(app))).toMatchObject([{ fiat_value: null }]);
 });

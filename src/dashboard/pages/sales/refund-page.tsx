@@ -152,7 +152,7 @@ const Prepare = ({ request, record, order, entries, refundable }: PrepareProps) 
           request={request}
           name="address"
           label={labels.address}
-          help="Empty: the customer types it on their page."
+          help="Empty: the customer types it on their page. Everybody who has its link can: viewers, too."
           required={false}
           attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
         />
