@@ -6,6 +6,7 @@ import tokens from '../web/browser/design-tokens.css?raw';
 import icon from '../web/browser/icon.svg?raw';
 import { hashedAsset, pageScript, serveAssets } from '../web/hashed-asset.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
+import content from './browser/content-style.css?raw';
 import style from './browser/dashboard-style.css?raw';
 import overview from './browser/overview-style.css?raw';
 import passkeyScript from './browser/passkey-prompt.client.js?raw';
@@ -13,7 +14,7 @@ import zoneScript from './browser/zone-guess.client.js?raw';
 import { base } from './page.ts';
 
 /** Our rules without their comments; that of Pico is its license. */
-const rules = [tokens, style, overview].join('\n').replaceAll(/\/\*.*?\*\/\s*/gs, '');
+const rules = [tokens, style, content, overview].join('\n').replaceAll(/\/\*.*?\*\/\s*/gs, '');
 
 const assets = {
   style: hashedAsset('style', 'css', 'text/css', `${pico}\n${rules}`),
