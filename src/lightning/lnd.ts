@@ -2,19 +2,15 @@
 // https://lightning.engineering/api-docs/api/lnd/rest-endpoints
 
 import { hexToBytes } from '@noble/hashes/utils.js';
+import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { permissionsOf } from './macaroon.ts';
-import type {
-  InvoiceRequest,
-  LightningNode,
-  NodeIdentity,
-  SettledInvoice,
-  Settlements,
-} from './node.ts';
+import type { InvoiceRequest, LightningNode, NodeIdentity, Settlements } from './node.ts';
 import {
   invoiceDeadlineMs,
   madeInvoice,
+  maxTextLength,
   type NodeParts,
   provenSettlements,
   shortText,
@@ -100,10 +96,11 @@ export class Lnd implements LightningNode {
   }
 
   async #add(request: InvoiceRequest) {
+    const id = ` ${request.externalId}`;
     const body = JSON.stringify({
       value: String(request.valueSat),
       expiry: String(request.seconds),
-      memo: shortText(request.text),
+      memo: `${shortText(request.text, maxTextLength - id.length)}${id}`,
       // With hints for channels that are not announced. Some nodes have no others.
       private: true,
     });
@@ -176,6 +173,7 @@ function settledInvoice(invoice: unknown): SettledInvoice {
     preimage: hexOf(fields.r_preimage),
     valueSat: wholeNumber(fields.amt_paid_sat),
     settledAt: wholeNumber(fields.settle_date) * secondMs,
+    externalId: String(fields.memo).split(' ').at(-1) ?? '',
   };
 }
 

@@ -5,17 +5,12 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { isHash } from '../bitcoin/ids.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
+import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
 import { checkInvoice } from './bolt11.ts';
-import type {
-  InvoiceRequest,
-  KnownNode,
-  MadeInvoice,
-  NodeSettings,
-  SettledInvoice,
-} from './node.ts';
+import type { InvoiceRequest, KnownNode, MadeInvoice, NodeSettings } from './node.ts';
 import type { NodeConnection } from './node-connection.ts';
 
 export interface NodeParts {
@@ -38,7 +33,10 @@ export const trialRequest: InvoiceRequest = {
 };
 
 /** As much as a phoenixd takes, and LND. */
-export const shortText = (text: string): string => text.slice(0, 128).toWellFormed();
+export const maxTextLength = 128;
+
+export const shortText = (text: string, length = maxTextLength): string =>
+  text.slice(0, length).toWellFormed();
 
 /** @throws PaygateError invalid unless the answer is what was asked for */
 export function madeInvoice(

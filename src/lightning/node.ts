@@ -1,6 +1,7 @@
 // The Lightning node of a merchant. paygate asks it for invoices and for what came in. lnd.ts and
 // phoenixd.ts speak to the two kinds. Nothing here can spend.
 
+import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import type { TlsIdentity } from '../domain/payment/server-record.ts';
 
 export type NodeKind = 'lnd' | 'phoenixd';
@@ -34,7 +35,7 @@ export interface InvoiceRequest {
   readonly seconds: number;
   /** The customer's wallet shows it. At most 128 characters reach a phoenixd. */
   readonly text: string;
-  /** For the node's owner. A phoenixd stores it; LND has no place for it. */
+  /** A settlement of the invoice has it. LND has no place for it but the end of the text. */
   readonly externalId: string;
 }
 
@@ -47,18 +48,8 @@ export interface MadeInvoice {
   readonly expiresAt: number;
 }
 
-/** A paid invoice of the node, which may be another program's. */
-export interface SettledInvoice {
-  readonly paymentHash: string;
-  /** 64 hex digits. It hashes to the payment hash. */
-  readonly preimage: string;
-  /** What was received, which may be more than the invoice asks for; a fraction does not count. */
-  readonly valueSat: number;
-  /** Epoch milliseconds, by the node's clock. */
-  readonly settledAt: number;
-}
-
 export interface Settlements {
+  /** Each preimage hashes to the payment hash. */
   readonly settled: readonly SettledInvoice[];
   /** Everything before it was yielded. To be stored in one transaction with `settled`. */
   readonly cursor: string;

@@ -1,15 +1,10 @@
 // phoenixd by its HTTP API, with the password of limited access.
 // https://phoenix.acinq.co/server/api
 
+import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import { pause } from '../lib/deadline.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
-import type {
-  InvoiceRequest,
-  LightningNode,
-  NodeIdentity,
-  SettledInvoice,
-  Settlements,
-} from './node.ts';
+import type { InvoiceRequest, LightningNode, NodeIdentity, Settlements } from './node.ts';
 import {
   invoiceDeadlineMs,
   madeInvoice,
@@ -109,11 +104,12 @@ export class Phoenixd implements LightningNode {
 
 /** What phoenixd took for a channel was paid by the customer as well. */
 function receivedPayment(payment: unknown): SettledInvoice {
-  const { paymentHash, preimage, receivedSat, fees, completedAt } = fieldsOf(payment);
+  const { paymentHash, preimage, receivedSat, fees, completedAt, externalId } = fieldsOf(payment);
   return {
     paymentHash: String(paymentHash),
     preimage: String(preimage),
     valueSat: wholeNumber(receivedSat) + Math.floor(wholeNumber(fees) / 1000),
     settledAt: wholeNumber(completedAt),
+    externalId: String(externalId),
   };
 }

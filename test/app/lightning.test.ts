@@ -239,6 +239,21 @@ describe('a node that is away', () => {
     expect(order.received_sat).toBe(25_000);
     expect(node.asked.at(-1)).toBe('0');
   });
+
+  it('tells a copy from before an invoice which order was paid', async () => {
+    const { app, node, until, world } = await openLightning();
+    const { id } = await app.order(eur);
+    const isReceived = (order: { received_sat: number }) => order.received_sat > 0;
+    await loseByRestore(app, async () => {
+      await world.advance(16 * minute);
+      await app.post(`/orders/${id}/quote`);
+      node.pay(2);
+      await until(id, isReceived);
+    });
+    await app.start();
+    const order = await until(id, isReceived);
+    expect(order.payments).toMatchObject([{ kind: 'lightning', value_sat: 25_000 }]);
+  });
 });
 
 it('a report that cannot be right is a finding, and no payment', async () => {

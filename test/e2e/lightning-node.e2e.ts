@@ -86,7 +86,10 @@ describe.skipIf(!hasLnd())(title, () => {
     expect(Date.now() - paidAt).toBeLessThan(waitLimit(1_000));
     stop.abort();
     expect(settled).toEqual([
-      { paymentHash, preimage, valueSat: 1_000, settledAt: expect.any(Number) },
+      {
+        ...{ paymentHash, preimage, valueSat: 1_000, externalId: 'order-7' },
+        settledAt: expect.any(Number),
+      },
     ]);
     expect(createHash('sha256').update(preimage, 'hex').digest('hex')).toBe(paymentHash);
     expect(cursor).toBe('1.1');

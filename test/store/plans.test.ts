@@ -230,7 +230,8 @@ async function callTheRest(shop: Shop): Promise<void> {
     lightningInvoices.setNode(tx, now, 1, {
       ...{ kind: 'lnd', url: 'x', credential: 'x', publicKey: 'x', certificate: null },
     });
-    const settled = [{ paymentHash: hash, preimage: hash, valueSat: 1, settledAt: now }];
+    const paidHash = { paymentHash: hash, preimage: hash, valueSat: 1, settledAt: now };
+    const settled = [{ ...paidHash, externalId: 'x' }];
     lightningInvoices.record(tx, now, 1, { settled, cursor: '1' });
     lightningInvoices.faults(0);
     refunds.mined(tx, 1, hash as Txid, { height: 1, hash: hash as BlockHash });

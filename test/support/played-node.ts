@@ -2,13 +2,13 @@
 // wrong. It has the interface of a node, without its HTTP API.
 
 import { createHash } from 'node:crypto';
+import type { SettledInvoice } from '../../src/domain/order/lightning-invoice.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type {
   InvoiceRequest,
   LightningNode,
   MadeInvoice,
   NodeIdentity,
-  SettledInvoice,
   Settlements,
 } from '../../src/lightning/node.ts';
 import type { TestApp } from './app.ts';
@@ -72,8 +72,9 @@ export class PlayedNode implements LightningNode {
   pay(number: number, changes: Partial<SettledInvoice> = {}): void {
     const invoice = this.invoices[number - 1];
     if (invoice === undefined) throw new Error(`no invoice ${number}`);
-    const { paymentHash, preimage, valueSat } = invoice;
-    this.#settled.push({ paymentHash, preimage, valueSat, settledAt: this.#now(), ...changes });
+    const { paymentHash, preimage, valueSat, externalId } = invoice;
+    const settledAt = this.#now();
+    this.#settled.push({ paymentHash, preimage, valueSat, settledAt, externalId, ...changes });
     this.#changed();
   }
 

@@ -17,14 +17,17 @@ export interface OrderInvoice {
   readonly expiresAt: number;
 }
 
-/** What a node reports of a paid invoice. */
+/** What a node reports of a paid invoice, which may be another program's. */
 export interface SettledInvoice {
   readonly paymentHash: string;
   /** 64 hex digits. */
   readonly preimage: string;
+  /** What was received, which may be more than the invoice asks for; a fraction does not count. */
   readonly valueSat: number;
-  /** By the clock of the node. */
+  /** Epoch milliseconds, by the clock of the node. */
   readonly settledAt: number;
+  /** The public id of an order if paygate made the invoice, else any text. */
+  readonly externalId: string;
 }
 
 export interface WantedInvoice {
@@ -61,8 +64,8 @@ export const shownInvoice = (
 
 /** Why a node cannot be right about a paid invoice; undefined if it can. */
 export function settlementFault(
-  { paymentHash, amountSat }: Pick<OrderInvoice, 'paymentHash' | 'amountSat'>,
-  { preimage, valueSat }: SettledInvoice,
+  amountSat: number,
+  { paymentHash, preimage, valueSat }: SettledInvoice,
 ): string | undefined {
   const isHex = /^[0-9a-f]{64}$/.test(preimage);
   if (!isHex || bytesToHex(sha256(hexToBytes(preimage))) !== paymentHash) {

@@ -44,14 +44,14 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
   }
 
   function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): boolean {
-    const { paymentHash, preimage, valueSat, settledAt } = settled;
-    const found = statements.byHash.get({ paymentHash });
+    const { paymentHash, preimage, valueSat, settledAt, externalId } = settled;
+    const found = statements.byReport.get({ paymentHash, publicId: externalId });
     // Other programs make invoices at this node, too.
     if (found === undefined || found.address.storeId !== storeId) return false;
     if (found.paymentId !== null) return false;
-    const { id, orderId, createdAt, address, currency } = found;
-    const fault = settlementFault(found, settled);
-    statements.settled.run({ id, now, fault: fault ?? null });
+    const { orderId, createdAt, amountSat, address, currency } = found;
+    const fault = settlementFault(amountSat ?? 1, settled);
+    statements.settled.run({ paymentHash, now, fault: fault ?? null });
     if (fault !== undefined) {
       tx.afterCommit(() => events.emit('orderChanged', orderId));
       return false;
@@ -153,7 +153,7 @@ const prepare = (orm: Orm) => ({
         endedAt: sql`coalesce(ended_at, ${placeholder('now')})`,
         fault: placeholder('fault'),
       })
-      .where(equals(lightningInvoices.id, 'id')),
+      .where(equals(lightningInvoices.paymentHash, 'paymentHash')),
   ),
   pay: prepared(() =>
     orm
@@ -188,23 +188,28 @@ const prepareReads = (orm: Orm) => ({
       .from(lightningInvoices)
       .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt))),
   ),
-  byHash: prepared(() =>
+  // The file may be a copy from before the invoice was made. Then its id names the order.
+  byReport: prepared(() =>
     orm
       .select({
-        ...columnsOf(lightningInvoices, 'id', 'orderId', 'paymentHash', 'amountSat', 'createdAt'),
+        orderId: orders.id,
+        createdAt: sql<number>`coalesce(${lightningInvoices.createdAt}, ${orders.createdAt})`,
+        amountSat: lightningInvoices.amountSat,
         address: columnsOf(addresses, 'id', 'storeId', 'orderId', 'address'),
         currency: sql<string | null>`coalesce(${orders.currency}, ${stores.currency})`,
         paymentId: payments.id,
       })
-      .from(lightningInvoices)
-      .innerJoin(orders, eq(orders.id, lightningInvoices.orderId))
+      .from(orders)
       .innerJoin(stores, eq(stores.id, orders.storeId))
       .innerJoin(addresses, eq(addresses.id, orders.addressId))
-      .leftJoin(
-        payments,
-        and(eq(payments.addressId, addresses.id), eq(payments.txid, lightningInvoices.paymentHash)),
-      )
-      .where(equals(lightningInvoices.paymentHash, 'paymentHash')),
+      .leftJoin(lightningInvoices, equals(lightningInvoices.paymentHash, 'paymentHash'))
+      .leftJoin(payments, equals(payments.txid, 'paymentHash'))
+      .where(
+        sql`${orders.id} = coalesce(
+          (select i.order_id from lightning_invoices i
+            where i.payment_hash = ${placeholder('paymentHash')}),
+          (select o.id from orders o where o.public_id = ${placeholder('publicId')}))`,
+      ),
   ),
   faults: prepared(() =>
     orm

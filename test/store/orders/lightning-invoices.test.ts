@@ -79,6 +79,14 @@ async function invoiced(changes: Partial<NewOrder> = {}) {
 
 const paid = (byte: number, valueSat = 25_000, settledAt = now): SettledInvoice => ({
   ...{ paymentHash: hashOf(byte), preimage: preimageOf(byte), valueSat, settledAt },
+  externalId: '',
+});
+
+/** An invoice that a restored file does not know. */
+const named = (byte: number, changes: Partial<SettledInvoice> = {}): SettledInvoice => ({
+  ...paid(byte),
+  externalId: publicId,
+  ...changes,
 });
 
 type Scene = Awaited<ReturnType<typeof invoiced>>;
@@ -324,6 +332,56 @@ describe('a paid invoice', () => {
     expect(shop.lightningInvoices.faults(0)).toEqual([]);
     expect(cursorIn(shop)).toBe('7');
     expect(cursorIn(shop, 2)).toBe('8');
+  });
+});
+
+describe('a paid invoice that only names its order', () => {
+  it('is a payment of it, once', async () => {
+    const { shop, json, report, events } = await invoiced();
+    await report([named(9), named(9)], now + minute);
+    await report([named(9)], now + minute, '8');
+    expect(json(now + minute)).toMatchObject({
+      ...{ status: 'paid', received_sat: 25_000, lightning: null },
+      payments: [{ payment_hash: hashOf(9), preimage: preimageOf(9), settled_at: now / 1000 }],
+    });
+    expect(events().map(({ type }) => type)).toEqual(['payment.confirmed', 'order.paid']);
+    expect(shop.lightningInvoices.faults(0)).toEqual([]);
+  });
+
+  it('counts what was received, and not before its order was made', async () => {
+    const { json, report } = await invoiced();
+    await report([named(9, { valueSat: 1, settledAt: now - hourMs })]);
+    expect(json().payments).toMatchObject([{ value_sat: 1, settled_at: now / 1000 }]);
+    // An order with its invoice still has it, if that is not for too much.
+    expect(json()).toMatchObject({ status: 'open', missing_sat: 24_999 });
+  });
+
+  it('belongs to the order whose invoice it is, whatever it names', async () => {
+    const { shop, json, report } = await invoiced();
+    const other = await shop.issue();
+    const second = { ...priced, publicId: 'ord_2', storeId: 1, addressId: other.id };
+    await shop.write((tx) => shop.orders.create(tx, now, second));
+    await report([named(1, { externalId: 'ord_2' })]);
+    expect(json().received_sat).toBe(25_000);
+    await report([named(9)]);
+    await report([named(9, { externalId: 'ord_2' })]);
+    expect(json().received_sat).toBe(50_000);
+    const row = shop.orderView.byPublicId('ord_2');
+    expect(row && shop.orderView.json(row, now).received_sat).toBe(0);
+  });
+
+  it.each([
+    ['another preimage', named(9, { preimage: preimageOf(2) }), 1],
+    ['no money', named(9, { valueSat: 0 }), 1],
+    ['more than all bitcoins', named(9, { valueSat: 21e14 + 1 }), 1],
+    ['an order that is not known', named(9, { externalId: `${publicId}x` }), 1],
+    ['an order of another store', named(9), 2],
+  ])('is no payment: %s', async (_name, settled, storeId) => {
+    const { json, report, shop } = await invoiced();
+    await report([settled], now, '8', storeId);
+    expect(json()).toMatchObject({ status: 'open', payments: [] });
+    expect(json().lightning).not.toBeNull();
+    expect(cursorIn(shop, storeId)).toBe('8');
   });
 });
 
