@@ -98,7 +98,7 @@ export const maxOfKey = 10_000;
 
 export const commandClient = 'command';
 
-/** The name of a person; `dashboard` for the device of a till. */
+/** The name of a person; `dashboard` for the device of a till and the link of a mail. */
 export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
   if (keyId !== null) return `API key ${keyId}`;
   const { client, person } = JSON.parse(detail) as Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { formatSat } from '../../../domain/text/format.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import { decisionHours, orderOfToken } from '../../../notify/decision-link.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
-import { recordChange } from '../../guard/audit-entry.ts';
+import { clientOf } from '../../guard/audit-entry.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
@@ -78,7 +78,9 @@ async function accept(request: PageRequest): Promise<ActionResult> {
     if (row === undefined) throw new PaygateError('gone', 'This link is no longer valid.');
     records.orders.accept(tx, request.now, row.id);
     const detail = { order: row.publicId, by: 'mail' };
-    recordChange(request, tx, 'order.accept', detail, row.storeId);
+    // The link has no session: its reader is unknown.
+    const { audit } = records;
+    audit.noteChange(tx, request.now, clientOf(request), 'order.accept', detail, row.storeId);
     return priceOrSat(row);
   });
   return {
