@@ -28,7 +28,7 @@ export interface MailFault {
 
 export type Mail = Required<
   Pick<SendMailOptions, 'messageId' | 'date' | 'to' | 'subject' | 'text' | 'html'>
->;
+> & { readonly fromName: string };
 
 /** From the lookup to the server's last reply. */
 const deadlineMs = 30 * secondMs;
@@ -42,9 +42,10 @@ export const sendMail = (
   signal: AbortSignal,
 ): Promise<MailFault | undefined> =>
   inSession(parts, server, signal, async (transport) => {
+    const { fromName, ...rest } = mail;
     await transport.sendMail({
-      ...mail,
-      from: { name: 'paygate', address: server.from },
+      ...rest,
+      from: { name: fromName, address: server.from },
       // RFC 3834: no out-of-office reply is wanted.
       headers: { 'Auto-Submitted': 'auto-generated' },
     });

@@ -2,6 +2,7 @@
 // It loads nothing from the network and has no tracking.
 
 import type { Decision, Notice } from '../domain/delivery/notice.ts';
+import { isRightToLeft, type Language } from '../domain/text/language.ts';
 import { formatMinute } from '../domain/text/time-zone.ts';
 import type { Mail } from './mail-connection.ts';
 
@@ -14,7 +15,7 @@ export interface NoticeToSend {
   readonly createdAt: number;
 }
 
-const footer = 'Sent by your paygate.';
+const merchant = { footer: 'Sent by your paygate.', language: 'en' } as const;
 
 /** What all mails have. */
 export interface MailFrame {
@@ -31,8 +32,10 @@ export function mailOf(
   addresses: { readonly from: string; readonly to: string },
   { publicUrl, zone, tokenOf }: MailFrame,
 ): Mail {
-  const { title } = notice;
-  const lines = [...notice.lines, `Time: ${formatMinute(createdAt, zone)}`];
+  const { title, customer } = notice;
+  const time = `Time: ${formatMinute(createdAt, zone)}`;
+  const lines = customer ? notice.lines : [...notice.lines, time];
+  const { footer, language } = customer ?? merchant;
   const link = linkOf(notice, publicUrl);
   const decisions = (notice.decisions ?? []).map((decision): LinkedRow => {
     const token = tokenOf(decision);
@@ -45,6 +48,7 @@ export function mailOf(
     messageId: `<${publicId}@${domain}>`,
     date: new Date(createdAt),
     to: addresses.to,
+    fromName: customer?.shop ?? 'paygate',
     subject: title,
     text: [
       ...lines,
@@ -56,7 +60,12 @@ export function mailOf(
       ...(link === undefined ? [] : ['', link]),
       ...['', '-- ', footer, ''],
     ].join('\n'),
-    html: htmlOf(title, [...lines.map((text) => ({ text })), ...decisions, { text: '', link }]),
+    html: htmlOf({
+      title,
+      rows: [...lines.map((text) => ({ text })), ...decisions, { text: '', link }],
+      footer,
+      language,
+    }),
   };
 }
 
@@ -69,10 +78,17 @@ interface LinkedRow {
 /** The page of a decision, below the public URL. */
 export const decisionPath = '/dashboard/decide';
 
-const htmlOf = (title: string, rows: readonly LinkedRow[]): string =>
+interface HtmlParts {
+  readonly title: string;
+  readonly rows: readonly LinkedRow[];
+  readonly footer: string;
+  readonly language: Language;
+}
+
+const htmlOf = ({ title, rows, footer, language }: HtmlParts): string =>
   [
     '<!doctype html>',
-    '<html lang="en">',
+    `<html lang="${language}"${isRightToLeft(language) ? ' dir="rtl"' : ''}>`,
     `<head><meta charset="utf-8"><title>${escaped(title)}</title></head>`,
     '<body style="font-family: sans-serif; line-height: 1.5">',
     `<p><strong>${escaped(title)}</strong></p>`,
@@ -80,7 +96,7 @@ const htmlOf = (title: string, rows: readonly LinkedRow[]): string =>
       ...(text === '' ? [] : [`<p>${escaped(text)}</p>`]),
       ...(link === undefined ? [] : [`<p><a href="${escaped(link)}">${escaped(link)}</a></p>`]),
     ]),
-    `<p><small>${footer}</small></p>`,
+    `<p><small>${escaped(footer)}</small></p>`,
     '</body>',
     '</html>',
     '',

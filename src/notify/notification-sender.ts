@@ -2,9 +2,15 @@
 // nothing about retries (notifier.ts).
 
 import type { Sender } from '../delivery/sender.ts';
-import { type Decision, type Notice, testNotice } from '../domain/delivery/notice.ts';
+import {
+  type CustomerFrame,
+  type Decision,
+  type Notice,
+  testNotice,
+} from '../domain/delivery/notice.ts';
 import type { MailServer, NotifyTarget } from '../domain/delivery/notification-settings.ts';
 import { idBytes, idOf } from '../domain/order/order-id.ts';
+import { withoutSecrets } from '../domain/text/redaction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { NotificationRow } from '../store/delivery/notification-queue.ts';
 import type { TargetOwner } from '../store/file/file-state.ts';
@@ -16,7 +22,7 @@ import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';
 
 export interface NotificationSenderParts extends MailParts {
   readonly world: Pick<World, 'connect' | 'after' | 'now' | 'randomBytes'>;
-  readonly records: Pick<Records, 'state' | 'admin'>;
+  readonly records: Pick<Records, 'state' | 'admin' | 'orderView'>;
   readonly sender: Pick<Sender, 'post'>;
   /** Begins links; undefined if it is unknown. */
   readonly publicUrl: string | undefined;
@@ -28,7 +34,7 @@ export interface NotificationFault extends MailFault {
 
 export type Sent =
   | { readonly kind: 'sent' }
-  /** The settings no longer name its recipient. */
+  /** The settings or the order no longer name its recipient. */
   | { readonly kind: 'dropped' }
   | ({ readonly kind: 'failed' } & NotificationFault);
 
@@ -55,8 +61,12 @@ export function createNotificationSender(parts: NotificationSenderParts) {
         return target.webhookUrl === null ? dropped : toWebhook(parts, target, message, signal);
       }
       const server = state.mailServer.read();
-      if (server === undefined || !target.recipients.includes(recipient)) return dropped;
-      return toMail(parts, server, recipient, message, signal);
+      const { customer } = message.notice;
+      const isNamed = target.recipients.includes(recipient);
+      const to = customer ? addressOf(parts, customer) : isNamed ? recipient : null;
+      if (server === undefined || to === null) return dropped;
+      const sent = await toMail(parts, server, to, message, signal);
+      return customer ? withoutAddress(sent, to) : sent;
     },
     /**
      * Sends a test to each recipient of a target.
@@ -77,6 +87,16 @@ export function createNotificationSender(parts: NotificationSenderParts) {
     },
   };
 }
+
+/** Null once the order forgot it. */
+const addressOf = ({ records }: NotificationSenderParts, { orderId }: CustomerFrame) =>
+  records.orderView.byPublicId(orderId)?.customerEmail ?? null;
+
+/** What stays of an attempt does not name the customer: a server may repeat the address. */
+const withoutAddress = (sent: Sent, address: string): Sent =>
+  sent.kind === 'failed'
+    ? { ...sent, reason: withoutSecrets(sent.reason, [address, address.toLowerCase()]) }
+    : sent;
 
 const dropped: Sent = { kind: 'dropped' };
 

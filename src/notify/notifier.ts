@@ -45,7 +45,7 @@ export const createNotifier = (
   parts: Omit<NotificationSenderParts, 'world' | 'records'> &
     Pick<NotifierParts, 'records' | 'clock'> & {
       readonly world: World;
-      readonly records: Pick<Records, 'state' | 'admin'>;
+      readonly records: Pick<Records, 'state' | 'admin' | 'orderView'>;
     },
 ): Notifier => new Notifier({ ...parts, sender: createNotificationSender(parts) });
 

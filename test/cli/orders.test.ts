@@ -315,10 +315,25 @@ it('an order that expired by a clock that was ahead is shown as its event says',
 
 describe('orders forget', () => {
   const day = 86_400_000;
+  const customerEmail = 'anna@customer.example';
+
+  it('deletes the address of a customer if it is the only text', async () => {
+    const shop = await open();
+    const none = { reference: null, description: null, metadata: {}, returnUrl: null };
+    const times = { expiresAt: now - 399 * day, customerEmail };
+    const id = await order(shop, { ...none, ...times }, now - 400 * day);
+    await shop.write((tx) => shop.orders.expire(tx, now, () => false, 10));
+    expect(
+      shop.saleSearch.orders('ANNA@', {}, { beforeId: undefined, limit: 9 }).rows,
+    ).toHaveLength(1);
+    expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
+    expect(jsonOf(shop, id)).toMatchObject({ customer_email: null });
+    expect(shop.saleSearch.orders('ANNA@', {}, { beforeId: undefined, limit: 9 }).rows).toEqual([]);
+  });
 
   it('deletes the texts of old orders that have ended, and keeps their money', async () => {
     const shop = await open();
-    const texts = { reference: '1007', returnUrl: 'https://shop.example/thanks' };
+    const texts = { reference: '1007', returnUrl: 'https://shop.example/thanks', customerEmail };
     const ended = await order(shop, { ...texts, expiresAt: now - 399 * day }, now - 400 * day);
     const active = await order(shop, { ...texts, expiresAt: null }, now - 400 * day);
     const recent = await order(shop, { ...texts, expiresAt: now - 98 * day }, now - 99 * day);
@@ -334,11 +349,13 @@ describe('orders forget', () => {
     expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
     expect(jsonOf(shop, ended)).toMatchObject({
       ...{ reference: null, description: null, metadata: {}, return_url: null },
+      customer_email: null,
       ...{ status: 'expired', amount: '12.50', currency: 'EUR' },
     });
     expect(invoices()).toEqual(['', 'lnbcrt1', 'lnbcrt1']);
     for (const kept of [active, recent]) {
       expect(jsonOf(shop, kept)).toMatchObject({ reference: '1007', metadata: { cart: '7f' } });
+      expect(jsonOf(shop, kept)).toMatchObject({ customer_email: customerEmail });
     }
     expect((await run(shop, 'orders', 'forget', '--older-than', '365d')).stdout).toBe(
       'No order has texts that old.\n',

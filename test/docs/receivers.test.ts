@@ -112,7 +112,8 @@ const order: OrderJson = {
   ...{ confirmed_sat: 0, missing_sat: 0, excess_sat: 0, quote: null, address: 'bc1qexample' },
   ...{ uri: null, lightning: null, page_url: `https://pay.example.com/o/${id}`, reference: '1007' },
   ...{ description: 'Zwei Plakate, 50 × 70 – „Blüte“', metadata: {}, return_url: null },
-  ...{ language: 'de', created_at: 1_763_650_000, expires_at: 1_763_653_600, paid_at: null },
+  ...{ language: 'de', customer_email: null, created_at: 1_763_650_000 },
+  ...{ expires_at: 1_763_653_600, paid_at: null },
   ...{ canceled_at: null, accepted_at: null, payments: [], refunds: [] },
 };
 

@@ -48,6 +48,7 @@ const mail: Mail = {
   subject: 'Paid: 12.50 EUR',
   text: 'Paid.',
   html: '<p>Paid.</p>',
+  fromName: 'paygate',
 };
 
 const ours = new AbortController().signal;

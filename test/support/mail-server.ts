@@ -103,6 +103,9 @@ export function headerOf({ raw }: Pick<ReceivedMail, 'raw'>, name: string): stri
 const decodedWords = (text: string): string =>
   text
     .replaceAll(/\?=\s+=\?/g, '?==?')
+    .replaceAll(/=\?UTF-8\?B\?(.*?)\?=/gi, (_all, word: string) =>
+      Buffer.from(word, 'base64').toString('utf8'),
+    )
     .replaceAll(/=\?UTF-8\?Q\?(.*?)\?=/gi, (_all, word: string) =>
       quotedPrintable(word.replaceAll('_', ' ')),
     );

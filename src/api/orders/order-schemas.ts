@@ -52,6 +52,9 @@ export const newOrderBody = z
       .describe('A discount below 0, or a surcharge: -20 to 20; the default is that of the store'),
     return_url: text('text is expected').describe('A link on the page of the order'),
     language: text('text is expected').describe('Of the page, such as de'),
+    customer_email: text('text is expected').describe(
+      'Gets a mail when the payment is seen, and when it is paid; never on the page',
+    ),
     metadata: z
       .record(z.string(), z.string('text is expected'), 'pairs of text are expected')
       .nullish()
@@ -166,6 +169,7 @@ export const orderAnswer = z
     metadata: z.record(z.string(), z.string()),
     return_url: z.string().nullable(),
     language: z.string().nullable(),
+    customer_email: z.string().nullable(),
     created_at: unixTime,
     expires_at: unixTime.nullable().describe('null for never'),
     paid_at: unixTime.nullable(),
@@ -244,6 +248,7 @@ function exampleOrder(): OrderJson {
     metadata: { cart: '7f' },
     return_url: 'https://shop.example/thanks/1007',
     language: 'de',
+    customer_email: null,
     created_at: createdAt,
     expires_at: createdAt + 3_600,
     paid_at: null,

@@ -7,6 +7,7 @@ import { minSentSat, type OrderEventType, type OrderStatus } from '../order/orde
 import type { OrderJson } from '../order/order-json.ts';
 import { exactBitcoin, formatMoney, parseMoney } from '../payment/money.ts';
 import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
+import type { Language } from '../text/language.ts';
 
 /** What an operator or a store may subscribe to, with its label. */
 export const noticeLabels = {
@@ -21,7 +22,12 @@ export const noticeLabels = {
 } as const;
 
 export type NoticeKind = keyof typeof noticeLabels;
-export type NoticeType = NoticeKind | 'test';
+/** Mails to the customer of an order (customer-notice.ts). No settings name them. */
+export type CustomerNoticeType = 'customer.seen' | 'customer.paid';
+export type NoticeType = NoticeKind | CustomerNoticeType | 'test';
+
+export const isForCustomer = (type: NoticeType): type is CustomerNoticeType =>
+  type.startsWith('customer.');
 
 export const noticeKinds = Object.keys(noticeLabels) as readonly NoticeKind[];
 /** The kinds of a target that chose none: a mail each evening is for those who ask for it. */
@@ -40,6 +46,17 @@ export interface Notice {
   readonly data: Readonly<Record<string, unknown>>;
   /** What a mail offers to decide, below its lines. */
   readonly decisions?: readonly Decision[];
+  /** Only of a mail to a customer. */
+  readonly customer?: CustomerFrame;
+}
+
+export interface CustomerFrame {
+  readonly language: Language;
+  /** `ord_…`: its address receives the mail, as long as it has one. */
+  readonly orderId: string;
+  /** The name of the sender. */
+  readonly shop: string;
+  readonly footer: string;
 }
 
 /** One thing to decide. Its link is made when the mail is sent. */
@@ -207,7 +224,7 @@ const maxSummed = 500;
 /** One notice for several of the same kind, each about an order. */
 export function summedNotice(notices: readonly [Notice, ...Notice[]]): Notice {
   const [first] = notices;
-  if (notices.length === 1 || first.type === 'test') return first;
+  if (notices.length === 1 || first.type === 'test' || isForCustomer(first.type)) return first;
   const rest = notices.length - maxSummed;
   const sums = sumsOf(notices.map(({ data }) => data.order as OrderJson));
   return plainNotice({

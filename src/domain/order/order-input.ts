@@ -8,6 +8,7 @@ import {
   type CallbackFlags,
   literalAddress,
 } from '../delivery/callback-url-policy.ts';
+import { parseMailAddress } from '../delivery/notification-settings.ts';
 import { isOnion } from '../delivery/onion.ts';
 import { parseMoney } from '../payment/money.ts';
 import { copyError } from '../text/url-text.ts';
@@ -36,6 +37,7 @@ export interface OrderBody {
   readonly adjust_percent?: Optional<number>;
   readonly return_url?: Optional<string>;
   readonly language?: Optional<string>;
+  readonly customer_email?: Optional<string>;
   readonly metadata?: Optional<Readonly<Record<string, string>>>;
 }
 
@@ -64,6 +66,7 @@ export interface OrderInput extends Omit<OrderDefaults, 'adjustBasisPoints'> {
   readonly reference: string | null;
   readonly description: string | null;
   readonly returnUrl: string | null;
+  readonly customerEmail: string | null;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -118,6 +121,7 @@ export function parseOrderInput(
     ),
     returnUrl: field('return_url', body.return_url, null, (url) => parseReturnUrl(url, flags)),
     language: field('language', body.language, defaults.language, parseLanguage),
+    customerEmail: field('customer_email', body.customer_email, null, parseCustomerEmail),
     metadata: field('metadata', body.metadata, {}, parseMetadata),
   };
   if (price === undefined || problems.length > 0) throw new BodyProblems(problems);
@@ -176,6 +180,8 @@ function parseSatPrice(amountSat: number): SatPrice {
   return { kind: 'sat', amountSat };
 }
 
+const parseCustomerEmail = (text: string): string | null =>
+  text === '' ? null : parseMailAddress(text);
 const parseReference = (text: string): string | null => parseText(text, maxReferenceBytes, false);
 const parseDescription = (text: string): string | null =>
   parseText(text, maxDescriptionBytes, true);

@@ -24,6 +24,7 @@ export interface OrderDetails extends StoredPrice {
   readonly metadata: string;
   readonly returnUrl: string | null;
   readonly language: string | null;
+  readonly customerEmail: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly paidAt: number | null;
@@ -93,6 +94,7 @@ export function orderJson(order: OrderDetails, standing: Standing<ShownPayment>,
     metadata: JSON.parse(order.metadata) as Record<string, string>,
     return_url: order.returnUrl,
     language: order.language,
+    customer_email: order.customerEmail,
     created_at: unixSeconds(order.createdAt),
     expires_at: unixSeconds(order.expiresAt),
     paid_at: unixSeconds(order.paidAt),

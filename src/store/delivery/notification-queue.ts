@@ -2,6 +2,7 @@
 // address that the operator and a store both name receives one mail.
 
 import { and, sql } from 'drizzle-orm';
+import { type CustomerNews, customerNotice } from '../../domain/delivery/customer-notice.ts';
 import {
   deliveryNotice,
   type FailedDelivery,
@@ -12,6 +13,7 @@ import {
   orderNotice,
 } from '../../domain/delivery/notice.ts';
 import { notificationIdFor } from '../../domain/order/order-id.ts';
+import type { OrderJson } from '../../domain/order/order-json.ts';
 import { dayOf } from '../../domain/text/time-zone.ts';
 import { dayMs, minuteMs } from '../../lib/time-units.ts';
 import { equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
@@ -61,9 +63,9 @@ const retentionMs = 30 * dayMs;
 /** A recipient has at most one mail of a kind of orders in this time. */
 const mailEveryMs = 15 * minuteMs;
 
-export function createNotifications(orm: Orm, catalog: Catalog, state: FileState) {
-  const statements = prepare(orm);
+type Statements = ReturnType<typeof prepare>;
 
+function createDebts(statements: Statements, state: FileState) {
   /** When a mail may be sent: with one that waits, or so long after the last one. */
   function mailAt(now: number, mail: MailKind): number {
     if (!isSummed(mail.type)) return now;
@@ -89,9 +91,38 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
     for (const recipient of recipients) add('mail', recipient);
   }
 
+  /** One of each type for an order. The row has no address, so that an order can forget it. */
+  function oweCustomer(now: number, order: OrderJson, notice: Notice | undefined): void {
+    if (notice === undefined || state.mailServer.read() === undefined) return;
+    const { type } = notice;
+    statements.insert.run({
+      publicId: notificationIdFor([order.id, type]),
+      storeId: order.store_id,
+      channel: 'mail',
+      recipient: '',
+      type,
+      notice: JSON.stringify(notice),
+      now,
+      at: now,
+    });
+  }
+
+  return { owe, oweCustomer };
+}
+
+export function createNotifications(orm: Orm, catalog: Catalog, state: FileState) {
+  const statements = prepare(orm);
+  const { owe, oweCustomer } = createDebts(statements, state);
+
   return {
-    orderChanged(_tx: Tx, now: number, change: Unnamed<OrderChange>, eventId: string): void {
+    orderChanged(
+      _tx: Tx,
+      now: number,
+      change: Unnamed<OrderChange> & Unnamed<CustomerNews>,
+      eventId: string,
+    ): void {
       const { name: storeName } = catalog.store(change.order.store_id);
+      oweCustomer(now, change.order, customerNotice({ ...change, storeName }));
       const notice = orderNotice({ ...change, storeName });
       if (notice === undefined) return;
       owe(now, change.order.store_id, notice, eventId);
@@ -159,6 +190,8 @@ const isOfKind = sql`+${notifications.channel} = 'mail'
 
 /** Mails share one lane; each webhook has its own. */
 const ownerOf = sql<number>`case channel when 'mail' then 0 else coalesce(store_id, 0) end`;
+/** Mails to customers come after the others, and a wrong address of them is no alarm. */
+const isForCustomer = sql`(${notifications.type} like 'customer.%')`;
 const isOwed = sql`${notifications.state} = 'owed'`;
 const isDue = sql`${isOwed} and ${notifications.nextAttemptAt} <= ${placeholder('now')}`;
 
@@ -192,7 +225,7 @@ function prepare(orm: Orm) {
             sql`${ownerOf} = ${placeholder('owner')}`,
           ),
         )
-        .orderBy(sql`+${notifications.id}`)
+        .orderBy(isForCustomer, sql`+${notifications.id}`)
         .limit(1),
     ),
     ...prepareMails(orm),
@@ -210,6 +243,7 @@ function prepare(orm: Orm) {
         .from(notifications)
         .where(
           sql`${notifications.state} = 'failed' and ${notifications.settledAt} > ${placeholder('since')}
+          and not ${isForCustomer}
           and not exists (select 1 from notifications n where n.channel = ${notifications.channel}
             and n.recipient = ${notifications.recipient} and n.store_id is ${notifications.storeId}
             and n.state = 'sent' and n.settled_at >= ${notifications.settledAt})`,

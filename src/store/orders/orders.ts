@@ -62,6 +62,7 @@ export interface NewOrder {
   readonly metadata: Readonly<Record<string, string>>;
   readonly returnUrl: string | null;
   readonly language: string | null;
+  readonly customerEmail?: string | null;
   /** Missing unless `/api/v1` makes it. */
   readonly invoice?: InvoiceTexts | undefined;
 }
@@ -350,7 +351,7 @@ export class Orders {
       orderState: orderStateOf(record.facts, after),
     });
     this.#appendInvoice(tx, now, record, after, publicId);
-    const change = { type, was: row.status, order, linkTitle };
+    const change = { type, was: row.status, order, linkTitle, before: row };
     notifications.orderChanged(tx, now, change, publicId);
   }
 
@@ -441,6 +442,7 @@ function insertable(order: NewOrder, now: number) {
     linkId: order.linkId ?? null,
     tillId: order.tillId ?? null,
     payerNetwork: order.payerNetwork ?? null,
+    customerEmail: order.customerEmail ?? null,
     ...pricedAs(order),
     metadata: JSON.stringify(order.metadata),
     invoiceMetadata: order.invoice?.invoiceMetadata ?? null,
@@ -469,6 +471,7 @@ const prepare = (orm: Orm) => ({
         reference: sql`case when ${orders.invoiceMetadata} is not null then ${orders.reference} end`,
         description: null,
         payerNetwork: null,
+        customerEmail: null,
         metadata: '{}',
         returnUrl: null,
         invoice: sql`json_remove(${orders.invoice}, '$.redirectURL')`,
@@ -480,8 +483,8 @@ const prepare = (orm: Orm) => ({
         and +${orders.createdAt} < ${placeholder('createdBefore')}
         and ${orders.status} not in ('open', 'processing')
         and ((${orders.reference} is not null and ${orders.invoiceMetadata} is null)
-          or ${orders.description} is not null or ${orders.payerNetwork} is not null
-          or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}'
+          or coalesce(${orders.description}, ${orders.payerNetwork}, ${orders.returnUrl}) is not null
+          or ${orders.customerEmail} is not null or ${orders.metadata} <> '{}'
           or json_extract(${orders.invoice}, '$.redirectURL') is not null
           or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isAskedLater}))`,
       ),
@@ -586,6 +589,7 @@ const prepareInsert = (orm: Orm) =>
         ...placeholders('amountSat', 'toleranceBasisPoints', 'latePolicy', 'quoteSeconds'),
         ...placeholders('reference', 'description', 'metadata', 'returnUrl', 'language', 'invoice'),
         ...placeholders('invoiceMetadata', 'tillId', 'payerNetwork', 'adjustBasisPoints'),
+        ...placeholders('customerEmail'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

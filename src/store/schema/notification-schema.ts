@@ -18,7 +18,7 @@ export const notifications = sqliteTable(
     /** Whose settings it follows: those of a store, or null for the operator. */
     storeId: integer('store_id').references(() => stores.id),
     channel: text('channel').$type<NotificationChannel>().notNull(),
-    /** A mail address; empty for a webhook, whose URL is read when it is sent. */
+    /** A mail address; empty for a webhook and a customer, which are looked up when it is sent. */
     recipient: text('recipient').notNull(),
     type: text('type').$type<NoticeType>().notNull(),
     /** JSON: the notice (domain/delivery/notice.ts). */
@@ -41,5 +41,5 @@ export const notifications = sqliteTable(
 
 export type NotificationChannel = 'mail' | 'webhook';
 
-/** `dropped`: the settings no longer name its recipient. */
+/** `dropped`: the settings or the order no longer name its recipient. */
 export type NotificationState = 'owed' | 'sent' | 'failed' | 'dropped';

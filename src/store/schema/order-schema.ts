@@ -131,6 +131,8 @@ export const orders = sqliteTable(
     invoiceMetadata: text('invoice_metadata'),
     /** A keyed hash of the network of the stranger who ordered by the link, while that counts. */
     payerNetwork: text('payer_network'),
+    /** Receives a mail when money is seen, and when it is paid. Never on the customer's page. */
+    customerEmail: text('customer_email'),
   },
   (table) => [
     // One for each set of filters of a list (views/order-view.ts).

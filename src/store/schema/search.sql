@@ -1,7 +1,7 @@
 --> statement-breakpoint
 CREATE INDEX `addresses_end` ON `addresses` (substr(`address`, -4));
 --> statement-breakpoint
-CREATE VIEW `searched_orders` AS SELECT `id`, concat_ws(char(10), `reference`, `description`,
+CREATE VIEW `searched_orders` AS SELECT `id`, concat_ws(char(10), `reference`, `description`, `customer_email`,
   (SELECT group_concat(`value`, char(10)) FROM json_each(`metadata`)),
   `invoice_metadata` ->> '$.buyerEmail', `invoice_metadata` ->> '$.buyerName') AS `text` FROM `orders`;
 --> statement-breakpoint
@@ -14,13 +14,13 @@ CREATE TRIGGER `orders_made` AFTER INSERT ON `orders` BEGIN
   INSERT INTO `order_texts` (rowid, `text`) SELECT `id`, `text` FROM `searched_orders` WHERE `id` = new.`id`;
 END;
 --> statement-breakpoint
-CREATE TRIGGER `orders_text_old` BEFORE UPDATE OF `reference`, `description`, `metadata`, `invoice_metadata`
-ON `orders` BEGIN
+CREATE TRIGGER `orders_text_old` BEFORE UPDATE OF `reference`, `description`, `customer_email`, `metadata`,
+  `invoice_metadata` ON `orders` BEGIN
   INSERT INTO `order_texts` (`order_texts`, rowid, `text`)
     SELECT 'delete', `id`, `text` FROM `searched_orders` WHERE `id` = old.`id`;
 END;
 --> statement-breakpoint
-CREATE TRIGGER `orders_text_new` AFTER UPDATE OF `reference`, `description`, `metadata`, `invoice_metadata`
-ON `orders` BEGIN
+CREATE TRIGGER `orders_text_new` AFTER UPDATE OF `reference`, `description`, `customer_email`, `metadata`,
+  `invoice_metadata` ON `orders` BEGIN
   INSERT INTO `order_texts` (rowid, `text`) SELECT `id`, `text` FROM `searched_orders` WHERE `id` = new.`id`;
 END;

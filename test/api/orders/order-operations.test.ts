@@ -44,7 +44,7 @@ describe('a new order', () => {
     const order = await app.order({
       ...{ ...eur, reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ expires_in: 7_200, quote_seconds: 600, tolerance_percent: 1, language: 'DE' },
-      return_url: 'https://shop.example/thanks/1007',
+      ...{ return_url: 'https://shop.example/thanks/1007', customer_email: 'a@b.example' },
     });
     const at = Math.floor(app.world.now() / 1000);
     expect(order).toEqual({
@@ -65,6 +65,7 @@ describe('a new order', () => {
       page_url: `https://pay.example.com/o/${order.id}`,
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
       ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
+      customer_email: 'a@b.example',
       ...{ created_at: at, expires_at: at + 7_200, paid_at: null, canceled_at: null },
       ...{ accepted_at: null, payments: [], refunds: [] },
     });
@@ -194,6 +195,8 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ['a long reference', { ...eur, reference: 'x'.repeat(129) }, /reference: has 129 bytes/],
   ['a script as a URL', { ...eur, return_url: 'javascript:alert(1)' }, /return_url: must be/],
   ['a password in a URL', { ...eur, return_url: 'https://a:b@c.example/' }, /return_url: must not/],
+  ['two mail addresses', { ...eur, customer_email: 'a@b.example,c@d.example' }, /customer_email: /],
+  ['a list of addresses', { ...eur, customer_email: ['a@b.example'] }, /customer_email: text is/],
   ['no language', { ...eur, language: 'klingon!' }, /language: a language tag/],
   ['numbers in metadata', { ...eur, metadata: { cart: 7 } }, /metadata.cart: text is expected/],
   ['metadata as a list', { ...eur, metadata: ['a'] }, /metadata: pairs of text are expected/],

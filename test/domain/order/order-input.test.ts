@@ -21,6 +21,7 @@ test('a whole body', () => {
     tolerance_percent: 0.29,
     return_url: 'https://shop.example/thanks/1007?a=b',
     language: 'pt-br',
+    customer_email: ' Anna.M+1@bücher.example ',
     metadata: { cart: '7f', ['__proto__']: 'x' },
   };
   expect(parse(body)).toEqual({
@@ -32,6 +33,7 @@ test('a whole body', () => {
     toleranceBasisPoints: 29,
     returnUrl: 'https://shop.example/thanks/1007?a=b',
     language: 'pt-BR',
+    customerEmail: 'Anna.M+1@xn--bcher-kva.example',
     metadata: body.metadata,
   });
 });
@@ -46,16 +48,53 @@ test('what is missing, null or empty has its default', () => {
     toleranceBasisPoints: 50,
     returnUrl: null,
     language: null,
+    customerEmail: null,
     metadata: {},
   };
   const names = ['amount', 'currency', 'reference', 'description', 'expires_in', 'quote_seconds'];
-  const more = ['tolerance_percent', 'return_url', 'language', 'metadata'];
+  const more = ['tolerance_percent', 'return_url', 'language', 'customer_email', 'metadata'];
   const nulls = Object.fromEntries([...names, ...more].map((name) => [name, null]));
   expect(parse({ amount_sat: 546 })).toEqual(expected);
   expect(parse({ ...nulls, amount_sat: 546 })).toEqual(expected);
-  expect(parse({ amount_sat: 546, reference: '', description: '', return_url: '' })).toEqual(
-    expected,
-  );
+  const empty = { reference: '', description: '', return_url: '', customer_email: '' };
+  expect(parse({ amount_sat: 546, ...empty })).toEqual(expected);
+});
+
+const thief = 'thief@evil.example';
+test.each([
+  ['no address', 'anna'],
+  ['a header field', `anna@customer.example\r\nBcc: ${thief}`],
+  ['a line break alone', `anna@customer.example\n${thief}`],
+  ['a folded field', `anna@customer.example\r\n ${thief}`],
+  ['a NUL', `anna@customer.example\0${thief}`],
+  ['angle brackets', `Anna <${thief}>`],
+  ['angle brackets within', `anna@customer.example>,<${thief}`],
+  ['two with a comma', `anna@customer.example,${thief}`],
+  ['two with a semicolon', `anna@customer.example;${thief}`],
+  ['two with a space', `anna@customer.example ${thief}`],
+  ['two signs', `anna@customer.example@evil.example`],
+  ['a group', `all:${thief};`],
+  ['a comment', `anna(${thief})@customer.example`],
+  ['quotes', `"anna ${thief}"@customer.example`],
+  ['letters beyond ASCII', 'ännä@customer.example'],
+  ['a sign that looks like @', `anna@customer.example＠evil.example`],
+  ['a line separator', `anna@customer.example\u2028${thief}`],
+  ['a text that turns its direction', `anna@customer.example\u202e${thief}`],
+  ['a long name', `${'a'.repeat(65)}@customer.example`],
+  ['a long domain', `anna@${'a.'.repeat(130)}example`],
+  ['a million characters', 'a'.repeat(1_000_000)],
+  ['an address literal', 'anna@[127.0.0.1]'],
+])('%s is no address of a customer', (_, customerEmail) => {
+  expect(() => parse({ ...euro, customer_email: customerEmail })).toThrow('customer_email: ');
+});
+
+test('1,000 addresses are none', () => {
+  const addresses = Array.from({ length: 1_000 }, (_, at) => `a${at}@customer.example`);
+  for (const between of [',', ', ', ';', '\n', ' ']) {
+    expect(() => parse({ ...euro, customer_email: addresses.join(between) })).toThrow(
+      'customer_email: ',
+    );
+  }
 });
 
 test('a store has defaults of its own', () => {

@@ -77,7 +77,7 @@ describe('a new order', () => {
       lightning: null,
       page_url: `/o/${publicId}`,
       ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
-      ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
+      ...{ return_url: 'https://shop.example/thanks/1007', language: 'de', customer_email: null },
       ...{ created_at: now / 1000, expires_at: (now + hour) / 1000, paid_at: null },
       ...{ canceled_at: null, accepted_at: null, payments: [], refunds: [] },
     });

@@ -57,6 +57,7 @@ beforeEach(async () => {
     reference: '7x',
     price: { kind: 'fiat', currency: 'JPY', minor: 1_250n },
     rateCents: 800_000_000,
+    customerEmail: 'Dora.Kay@mail.test',
   });
   satoshis = await order(3, {
     price: { kind: 'sat', amountSat: 25_000 },
@@ -85,6 +86,7 @@ describe('orders are found by', () => {
     ['a part of a description, without its accents', 'creme BRU', [1]],
     ['a word of three letters', 'Ann', [1]],
     ['the mail of a customer', 'anna.meyer77@example.COM', [1]],
+    ['the mail of the order', 'dora.KAY@MAIL', [2]],
     ['the mail that a plugin sends', 'BERT@shop', [3]],
     ['the name that a plugin sends', 'bert', [3]],
     ['an amount', '12.50', [1]],
