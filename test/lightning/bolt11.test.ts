@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { checkInvoice, readInvoice } from '../../src/lightning/bolt11.ts';
+import { QrCode } from '../../src/web/qr-code.tsx';
 import { field, type InvoiceFields, publicKeyOf, writeInvoice } from '../support/bolt11.ts';
 
 interface Example {
@@ -174,11 +175,6 @@ describe('readInvoice', () => {
     );
   });
 
-  test('more than a QR code has room for is refused unread', () => {
-    const fields = Array.from({ length: 9 }, () => field(2, Array(500).fill(0)));
-    expect(() => readInvoice(writeInvoice({ fields }))).toThrow('it is not bech32');
-  });
-
   test('any text is read or refused, and nothing else', () => {
     const text = fc.oneof(
       fc.string({ maxLength: 300, unit: 'binary' }),
@@ -201,6 +197,23 @@ describe('readInvoice', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  test('an invoice is as long as the QR code of its page can be, and no longer', () => {
+    const ofLength = (length: number): string => {
+      const lacking = length - writeInvoice(plain).length;
+      const fields = [1_000, 1_000, 500, lacking - 4 * 3 - 2_500];
+      const padding = fields.map((words) => field(2, Array(words).fill(0)));
+      return writeInvoice({ ...plain, fields: padding });
+    };
+    const longest = ofLength(3_381);
+    expect(longest).toHaveLength(3_381);
+    expect(readInvoice(longest).publicKey).toBe(publicKeyOf(1));
+    const code = (text: string) => QrCode({ text: `LIGHTNING:${text.toUpperCase()}`, label: '' });
+    expect(String(code(longest))).toContain('<svg');
+    const tooLong = ofLength(3_382);
+    expect(() => code(tooLong)).toThrow();
+    expect(() => readInvoice(tooLong)).toThrow('it is too long for a QR code');
   });
 
   test('an invoice that was altered is refused, or has another signer', () => {
