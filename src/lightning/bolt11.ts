@@ -35,7 +35,7 @@ const prefixes: Readonly<Record<NetworkName, string>> = {
   regtest: 'bcrt',
 };
 
-/** A QR code has room for 3,391 letters and digits (web/qr-code.tsx), and begins with `LIGHTNING:`. */
+/** What fits into a QR code of web/qr-code.tsx behind `LIGHTNING:`. */
 const maxLength = 3_381;
 /** In groups of 5 bits. */
 const timeWords = 7;
