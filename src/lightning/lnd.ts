@@ -12,7 +12,6 @@ import {
   madeInvoice,
   maxTextLength,
   type NodeParts,
-  provenSettlements,
   shortText,
   throwSpending,
   trialRequest,
@@ -149,7 +148,7 @@ export class Lnd implements LightningNode {
     const settleIndex = Math.max(...settled.map(settleIndexOf), position.settleIndex);
     const reached = { ...position, settleIndex };
     return {
-      settled: provenSettlements(this.#parts, settled.map(settledInvoice)),
+      settled: settled.map(settledInvoice),
       cursor: cursorOf(reached),
       position: reached,
     };

@@ -1,9 +1,6 @@
-// Judges answers of both kinds of nodes. An invoice is compared with the request and with the key
-// of the node, a settlement with its preimage.
+// Judges invoices of both kinds of nodes, by the request and by the key of the node. A settlement is
+// judged with its order (domain/order/lightning-invoice.ts).
 
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
-import { isHash } from '../bitcoin/ids.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
 import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
@@ -14,7 +11,7 @@ import type { InvoiceRequest, KnownNode, MadeInvoice, NodeSettings } from './nod
 import type { NodeConnection } from './node-connection.ts';
 
 export interface NodeParts {
-  readonly world: Pick<World, 'after' | 'log' | 'monotonic' | 'now'>;
+  readonly world: Pick<World, 'after' | 'monotonic' | 'now'>;
   /** Without a key before the first check. */
   readonly node: NodeSettings & Partial<KnownNode>;
   readonly network: NetworkName;
@@ -54,20 +51,6 @@ export function madeInvoice(
   }
   const expiresAt = (createdAt + seconds) * secondMs;
   return { invoice: answer.invoice, paymentHash, expiresAt, publicKey, createdAt };
-}
-
-/** What is no settlement of an invoice is left out: a payment without one has no such preimage. */
-export function provenSettlements(
-  { world }: NodeParts,
-  claimed: readonly SettledInvoice[],
-): SettledInvoice[] {
-  return claimed.filter(({ paymentHash, preimage }) => {
-    if (!isHash(paymentHash) || !isHash(preimage)) return false;
-    const isProven = bytesToHex(sha256(hexToBytes(preimage))) === paymentHash;
-    if (!isProven)
-      world.log.warn('a node reports a payment with a wrong preimage', { paymentHash });
-    return isProven;
-  });
 }
 
 /** @throws PaygateError forbidden */

@@ -49,7 +49,7 @@ export interface MadeInvoice {
 }
 
 export interface Settlements {
-  /** Each preimage hashes to the payment hash. */
+  /** As the node says it, also what other programs received. */
   readonly settled: readonly SettledInvoice[];
   /** Everything before it was yielded. To be stored in one transaction with `settled`. */
   readonly cursor: string;
