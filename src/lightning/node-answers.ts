@@ -1,5 +1,5 @@
-// Judges invoices of both kinds of nodes, by the request and by the key of the node. A settlement is
-// judged with its order (domain/order/lightning-invoice.ts).
+// Judges invoices of both kinds of nodes, by the request and by the key of the node. The domain
+// judges a settlement with its order (domain/order/lightning-invoice.ts).
 
 import type { NetworkName } from '../bitcoin/network.ts';
 import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
