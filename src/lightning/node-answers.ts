@@ -2,7 +2,6 @@
 // judges a settlement with its order (domain/order/lightning-invoice.ts).
 
 import type { NetworkName } from '../bitcoin/network.ts';
-import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
