@@ -5,7 +5,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import { equals, type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
 import { orders } from '../schema/order-schema.ts';
-import { addresses, payments, wallets } from '../schema/schema.ts';
+import { addresses, isOnChain, payments, wallets } from '../schema/schema.ts';
 import {
   type AddressPlace,
   addressPlace,
@@ -150,14 +150,15 @@ function prepareGaps(orm: Orm) {
   const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
   const paid = sql`select derivation_index as place from addresses
     where ${isGiven} and status_hash is not null and exists (
-      select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
+      select 1 from payments where address_id = addresses.id and ${isOnChain}
+        and state <> 'dropped')`;
   const newestPaid = sql`${paid} order by derivation_index desc limit ${maxPaidRead}`;
   // Without all of them, what was before the first is unknown.
   const beforeFirst = sql`(select case when count(*) < ${maxPaidRead} then ${start} end
     from (${newestPaid}))`;
   const mined = sql`select derivation_index from addresses
     where ${isGiven} and status_hash is not null and (origin = 'foreign' or exists (
-      select 1 from payments where address_id = addresses.id
+      select 1 from payments where address_id = addresses.id and ${isOnChain}
         and state in ('confirming', 'confirmed', 'settled')))`;
   const lastMined = sql`coalesce((${mined} order by derivation_index desc limit 1), -1)`;
   const isUnpaid = sql`${isGiven} and (status_hash is null or origin = 'ahead')

@@ -50,6 +50,24 @@ test('each unpaid address behind the last paid one counts, also beyond 5,000', a
   expect(gapLimitNeeded(found, 19_930)).toBeUndefined();
 });
 
+test('a paid invoice of its order makes no address paid, whatever was seen in a mempool', async () => {
+  const records = await openLong();
+  const payByLightning = () =>
+    records.write(() => {
+      records.database.orm.run(sql`insert into payments
+        (address_id, txid, value_sat, state, preimage, first_seen_at, changed_at)
+        select address_id, 'hash' || id, 1000, 'settled', 'aa', ${now}, ${now} from payments`);
+    });
+  await pay(records, 80, 'dropped');
+  await payByLightning();
+  // Its own history counts as seen.
+  expect(gaps(records)).toEqual([20_000, 0, 19_999]);
+  await records.write(() => {
+    records.database.orm.run(sql`update payments set state = 'unconfirmed' where preimage is null`);
+  });
+  expect(gaps(records)).toEqual([19_919, 81, 19_999]);
+});
+
 test('a step from one paid address to the next is as wide as it is', async () => {
   const records = await openLong();
   await pay(records, 3);
