@@ -1,11 +1,14 @@
 // The Lightning node of a store in the dashboard. It is checked before it is stored. Its orders are
 // paid by it. No text has its credential.
 
-import { readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
+import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
+import { accountFormatNames } from '../../src/domain/payment/account-formats.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startLnd, startPhoenixd } from '../support/lightning-nodes.ts';
+import { mailSettings, partsOf, startMailServer } from '../support/mail-server.ts';
 import { openPriced, type PricedApp } from '../support/priced.ts';
 import { signedIn } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -91,36 +94,103 @@ test('a node that is away, and a URL that is none, are refused at their field', 
   expect(await stored(app)).toBeUndefined();
 });
 
-test('its credential is in no log, answer, page, export, error, metric or audit entry', async () => {
-  const { app, node, visitor, fields, world } = await open();
-  await visitor.submit(page, 'set-node', fields());
-  const { id, lightning } = await app.order(eur);
-  node.pay(lightning.invoice);
-  await until(app, id, ({ status }) => status === 'paid');
-  await node.stop();
-  await world.advance(3 * 60_000);
-  const refused = await visitor.submit(page, 'set-node', fields());
-  const metrics = await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`);
-  const pages = [page, '/dashboard/settings/audit', `/dashboard/orders/${id}`, '/dashboard'];
-  const texts = [
-    refused.text,
-    JSON.stringify(world.logs),
-    JSON.stringify(app.running.health()),
-    await metrics.text(),
-    ...(await Promise.all(pages.map(async (each) => (await visitor.get(each)).text))),
-    (await visitor.get('/dashboard/payments/export')).text,
-    JSON.stringify((await app.get(`/orders/${id}`)).body),
-    JSON.stringify((await app.get('/events')).body),
-    await (await fetch(`http://127.0.0.1:${app.port}/o/${id}`)).text(),
-  ];
-  for (const text of texts) expect(text).not.toContain(node.credential);
-  const all = texts.join('\n');
-  expect(all).toContain('a Lightning node is down');
-  expect(all).toContain('paygate_lightning_invoices{result="settled"} 1');
-  // The search would find it: it is in the database.
-  await app.stop();
-  expect(readFileSync(app.path, 'latin1')).toContain(node.credential);
-});
+const exportPaths = [
+  'payments/export',
+  ...accountFormatNames.map((name) => `payments/export?format=${name}&currency=EUR`),
+  ...['orders', 'orders/labels', 'callbacks', 'events', 'addresses'].map((of) => `${of}/export`),
+].map((path) => `/dashboard/${path}`);
+
+/** As it is stored, as it is sent, and as other programs write it. */
+const formsOf = (credential: string, kind: 'lnd' | 'phoenixd'): string[] => {
+  const bytes = kind === 'lnd' ? Buffer.from(credential, 'hex') : Buffer.from(`:${credential}`);
+  const encoded = [bytes.toString('hex'), bytes.toString('base64'), bytes.toString('base64url')];
+  return [credential, credential.toUpperCase(), ...encoded];
+};
+
+/** The tables of a file with a row that has a text. */
+function tablesWith(path: string, text: string): string[] {
+  const file = new Database(path, { readonly: true });
+  const names = file
+    .prepare("select name from sqlite_schema where type = 'table' and sql not like '%virtual%'")
+    .pluck()
+    .all();
+  const found = names.map(String).filter((name) =>
+    file
+      .prepare(`select * from "${name}"`)
+      .raw()
+      .all()
+      .some((row) => String(row).includes(text)),
+  );
+  file.close();
+  return found;
+}
+
+test.each(['lnd', 'phoenixd'] as const)(
+  'the credential of %s is in no log, answer, page, export, error, metric, mail or other row',
+  async (kind) => {
+    const { app, node, visitor, fields, world } = await open(kind);
+    const mail = await startMailServer();
+    whenOver(() => mail.close());
+    await app.withStore(({ state, database }) =>
+      database.write((tx) => {
+        state.mailServer.write(tx, mailSettings(mail.port));
+        state.notifyTarget(null).write(tx, { ...noTarget, recipients: ['owner@shop.example'] });
+      }),
+    );
+    await visitor.submit(page, 'set-node', fields());
+    const { id, lightning } = await app.order(eur);
+    node.pay(lightning.invoice);
+    await until(app, id, ({ status }) => status === 'paid');
+    // A proxy that shows the request in its error.
+    node.fault = ({ headers }) => {
+      const shown = headers['grpc-metadata-macaroon'] ?? headers.authorization;
+      return { status: 502, body: `Bad gateway for ${shown}` };
+    };
+    await app.order(eur);
+    const repeated = await visitor.submit(page, 'set-node', fields());
+    const mailTexts = () => mail.mails.flatMap((each) => [each.raw, ...partsOf(each)]);
+    const isMailed = () => mailTexts().join().includes('its Lightning node');
+    for (let minute = 0; minute < 30 && !isMailed(); minute += 1) {
+      await world.advance(60_000);
+      await app.settle();
+    }
+    expect(isMailed()).toBe(true);
+    const pages = [page, '/dashboard/settings/audit', `/dashboard/orders/${id}`, '/dashboard'];
+    const shown = await Promise.all([...pages, ...exportPaths].map((each) => visitor.get(each)));
+    expect(shown.map(({ status }) => status)).toEqual(shown.map(() => 200));
+    const metrics = await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`);
+    await node.stop();
+    const refused = await visitor.submit(page, 'set-node', fields());
+    const answers = [`/orders/${id}`, '/orders', '/events'];
+    const texts = [
+      repeated.text,
+      refused.text,
+      JSON.stringify(world.logs),
+      JSON.stringify(app.running.health()),
+      await metrics.text(),
+      ...shown.map(({ text }) => text),
+      ...mailTexts(),
+      ...(await Promise.all(
+        answers.map(async (path) => JSON.stringify((await app.get(path)).body)),
+      )),
+      await (await fetch(`http://127.0.0.1:${app.port}/o/${id}`)).text(),
+    ];
+    for (const text of texts) {
+      for (const form of formsOf(node.credential, kind)) expect(text).not.toContain(form);
+    }
+    const all = texts.join('\n');
+    for (const proof of [
+      'a Lightning node is down',
+      'the node answered 502: Bad gateway for',
+      '{result="settled"} 1',
+    ]) {
+      expect(all).toContain(proof);
+    }
+    // The search would find it: it is in the database, once.
+    await app.stop();
+    expect(tablesWith(app.path, node.credential)).toEqual(['settings']);
+  },
+);
 
 test('its payments are Lightning on the pages of the order, the payment, the refund and in CSV', async () => {
   const { app, node, visitor, fields } = await open();
