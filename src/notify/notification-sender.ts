@@ -94,9 +94,7 @@ const addressOf = ({ records }: NotificationSenderParts, { orderId }: CustomerFr
 
 /** What stays of an attempt does not name the customer: a server may repeat the address. */
 const withoutAddress = (sent: Sent, address: string): Sent =>
-  sent.kind === 'failed'
-    ? { ...sent, reason: withoutSecrets(sent.reason, [address, address.toLowerCase()]) }
-    : sent;
+  sent.kind === 'failed' ? { ...sent, reason: withoutSecrets(sent.reason, [address]) } : sent;
 
 const dropped: Sent = { kind: 'dropped' };
 

@@ -132,6 +132,28 @@ describe('the customer of an order', () => {
     expect(mails).toHaveLength(1);
   });
 
+  test('has one mail that money was seen, also of money that goes and comes again', async () => {
+    const { app, mails } = await open();
+    const order = await app.order({ ...eur, customer_email: anna });
+    app.pay(order.address, 10_000);
+    app.chain.mine(1);
+    await app.settle();
+    app.chain.reorganise(1, { blocks: 2, transactions: 'drop' });
+    await app.settle();
+    await app.outlastAbsence();
+    expect((await app.get(`/orders/${order.id}`)).body).toMatchObject({ received_sat: 0 });
+    app.pay(order.address, 9_000);
+    await app.settle();
+    expect(mails).toHaveLength(1);
+    // Old rows of the queue are deleted.
+    await app.withStore(({ database }) =>
+      database.write(() => database.orm.delete(notifications).run()),
+    );
+    app.pay(order.address, 8_000);
+    await app.settle();
+    expect(subjectsOf(mails)).toEqual(['Payment seen: 12.50 EUR (Shop)']);
+  });
+
   test('has one mail of an invoice that is paid by Lightning', async () => {
     const world = createTestWorld();
     const node = new PlayedNode(() => world.now());
@@ -227,24 +249,26 @@ test('S-196 a mail of a customer has one recipient, and a name of a shop adds no
   expect(headerOf(sent, 'Bcc')).toBeUndefined();
   expect(headerOf(sent, 'From')).toMatch(/<paygate@shop\.example>$/);
   const [text, html] = partsOf(sent);
+  expect(text).toContain('at A Bcc: thief@evil.example <img src=x>');
   expect(html).not.toContain('<img');
   expect(`${text}${html}`).not.toContain('typed by');
 });
 
 test('S-197 a mail that waits is not sent once the order forgot the address of its customer', async () => {
-  const away = { code: 450, text: `4.2.1 <${anna}> is full, Anna@Customer.example` };
+  const mixed = 'Anna@Customer.example';
+  const away = { code: 450, text: `4.2.1 <${anna}> is full, ${mixed}` };
   let isAway = true;
   const { app, rows, mails } = await open({
     server: { refuse: () => (isAway ? away : undefined) },
   });
-  const order = await app.order({ ...eur, customer_email: anna, expires_in: 300 });
+  const order = await app.order({ ...eur, customer_email: mixed, expires_in: 300 });
   app.pay(order.address, 10_000);
   await app.settle();
   const owed = await rows();
   expect(owed).toMatchObject([{ type: 'customer.seen', state: 'owed', attemptCount: 1 }]);
   // Neither the queue nor the log names the customer.
-  expect(JSON.stringify(owed)).not.toMatch(/anna@/);
-  expect(JSON.stringify(app.world.logs)).not.toMatch(/anna@/);
+  expect(JSON.stringify(owed)).not.toMatch(/anna@/i);
+  expect(JSON.stringify(app.world.logs)).not.toMatch(/anna@/i);
   await app.withStore(({ database }) =>
     database.write(() => database.orm.update(orderTable).set({ customerEmail: null }).run()),
   );

@@ -243,3 +243,15 @@ test('several that are not sent yet go together, also after a failed attempt', a
   expect(queue.next(lane, at - 1)).toEqual([]);
   expect(queue.next(lane, at).map(({ id }) => id)).toEqual([1, 2, 3]);
 });
+
+test('a mail of the merchant goes out before one of a customer that is older', async () => {
+  const { queue, write } = await open({ recipients: ['a@shop.example'], kinds: ['order.paid'] });
+  const paid = paidOrder(now, 1);
+  const customer = { customer_email: 'anna@customer.example', language: null, amount_due: '3.50' };
+  const order = Object.assign({}, paid.order, customer);
+  await write((tx) => queue.orderChanged(tx, now, Object.assign(paid, { order }), 'evt_1'));
+  const [first] = queue.next(mails, now);
+  expect(first).toMatchObject({ id: 2, type: 'order.paid' });
+  await write((tx) => queue.record(tx, now, 2, { state: 'sent', reason: null }));
+  expect(queue.next(mails, now)).toMatchObject([{ id: 1, type: 'customer.paid', recipient: '' }]);
+});
