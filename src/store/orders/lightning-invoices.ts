@@ -10,6 +10,7 @@ import {
   type SettledInvoice,
   settlementFault,
 } from '../../domain/order/lightning-invoice.ts';
+import { dayMs } from '../../lib/time-units.ts';
 import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
@@ -29,7 +30,10 @@ export type LightningInvoices = ReturnType<typeof createLightningInvoices>;
 interface Parts {
   readonly orm: Orm;
   readonly orders: Pick<Orders, 'settle'>;
-  readonly state: Pick<FileState, 'lightningCursor' | 'lightningNode'>;
+  readonly state: Pick<
+    FileState,
+    'copied' | 'lightningCursor' | 'lightningNode' | 'versionsRaisedAt'
+  >;
   readonly events: StoreEvents;
 }
 
@@ -43,6 +47,10 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     return ended?.paymentHash;
   }
 
+  /** Until when the original of this file may have been paid to an invoice that is not in it. */
+  const lostUntil = (): number =>
+    Math.max(state.copied.read().at, state.versionsRaisedAt.read()) + dayMs;
+
   function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): boolean {
     const { paymentHash, preimage, valueSat, settledAt, externalId } = settled;
     const found = statements.byReport.get({ paymentHash, publicId: externalId });
@@ -50,6 +58,8 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     if (found === undefined || found.address.storeId !== storeId) return false;
     if (found.paymentId !== null) return false;
     const { orderId, createdAt, amountSat, address, currency } = found;
+    // A customer may write the id of an order into the text of another program's invoice.
+    if (amountSat === null && settledAt > lostUntil()) return false;
     const fault = settlementFault(amountSat ?? 1, settled);
     statements.settled.run({ paymentHash, now, fault: fault ?? null });
     if (fault !== undefined) {

@@ -335,9 +335,35 @@ describe('a paid invoice', () => {
   });
 });
 
+/** A file that was found to be a copy of this time. */
+async function restored(at = now) {
+  const scene = await invoiced();
+  const { shop } = scene;
+  await shop.write((tx) => shop.state.copied.write(tx, { at, text: '' }));
+  return scene;
+}
+
 describe('a paid invoice that only names its order', () => {
+  it('is no payment in a file that was never a copy, nor a day after it was found to be one', async () => {
+    const { json, report } = await invoiced();
+    await report([named(9)]);
+    expect(json().payments).toEqual([]);
+    const copy = await restored(now - 24 * hourMs);
+    await copy.report([named(9, { settledAt: now + 1 })], now + 1);
+    expect(copy.json().payments).toEqual([]);
+    await copy.report([named(9)]);
+    expect(copy.json().received_sat).toBe(25_000);
+  });
+
+  it('is a payment in a file that was put in its place by a restore', async () => {
+    const { shop, json, report } = await invoiced();
+    await shop.write((tx) => shop.state.versionsRaisedAt.write(tx, now));
+    await report([named(9)]);
+    expect(json().received_sat).toBe(25_000);
+  });
+
   it('is a payment of it, once', async () => {
-    const { shop, json, report, events } = await invoiced();
+    const { shop, json, report, events } = await restored();
     await report([named(9), named(9)], now + minute);
     await report([named(9)], now + minute, '8');
     expect(json(now + minute)).toMatchObject({
@@ -349,7 +375,7 @@ describe('a paid invoice that only names its order', () => {
   });
 
   it('counts what was received, and not before its order was made', async () => {
-    const { json, report } = await invoiced();
+    const { json, report } = await restored();
     await report([named(9, { valueSat: 1, settledAt: now - hourMs })]);
     expect(json().payments).toMatchObject([{ value_sat: 1, settled_at: now / 1000 }]);
     // An order with its invoice still has it, if that is not for too much.
@@ -357,7 +383,7 @@ describe('a paid invoice that only names its order', () => {
   });
 
   it('belongs to the order whose invoice it is, whatever it names', async () => {
-    const { shop, json, report } = await invoiced();
+    const { shop, json, report } = await restored();
     const other = await shop.issue();
     const second = { ...priced, publicId: 'ord_2', storeId: 1, addressId: other.id };
     await shop.write((tx) => shop.orders.create(tx, now, second));
@@ -377,7 +403,7 @@ describe('a paid invoice that only names its order', () => {
     ['an order that is not known', named(9, { externalId: `${publicId}x` }), 1],
     ['an order of another store', named(9), 2],
   ])('is no payment: %s', async (_name, settled, storeId) => {
-    const { json, report, shop } = await invoiced();
+    const { json, report, shop } = await restored();
     await report([settled], now, '8', storeId);
     expect(json()).toMatchObject({ status: 'open', payments: [] });
     expect(json().lightning).not.toBeNull();
