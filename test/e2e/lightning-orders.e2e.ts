@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { hasLnd } from '../../scripts/regtest/lnd.mjs';
-import { type Lightning, startLightning } from './lnd.ts';
+import { type Lightning, type Lnd, type LndAnswer, startLightning } from './lnd.ts';
 import { type OrderShop, openOrderShop } from './orders.ts';
 import { waitLimit } from './slowness.ts';
 import { type Stage, test } from './stage.ts';
 
-const title = hasLnd() ? 'orders by Lightning' : 'orders by Lightning (skipped, 3 tests: no LND)';
+const title = hasLnd() ? 'orders by Lightning' : 'orders by Lightning (skipped, 4 tests: no LND)';
 /** At 50,000 EUR: 25,000 sat. */
 const poster = { amount: '12.50', currency: 'EUR', reference: '1007', quote_seconds: 900 };
 
@@ -17,24 +17,29 @@ describe.skipIf(!hasLnd())(title, () => {
   let lightning: Lightning;
 
   beforeAll(async () => {
-    lightning = await startLightning(1);
+    lightning = await startLightning(2);
   }, waitLimit(180_000));
 
   afterAll(() => lightning?.close());
 
-  /** A store with the node. The clock of paygate is right, because a node has a clock, too. */
-  const open = (stage: Stage): Promise<OrderShop> =>
+  /** Gives a store one of the nodes. */
+  async function setNode(stage: Stage, id: number, merchant: Lnd | undefined): Promise<void> {
+    const macaroon = await merchant?.bake('invoices:read', 'invoices:write');
+    const file = join(stage.folder, '..', `macaroon-${id}-${Date.now()}`);
+    writeFileSync(file, macaroon ?? '', { mode: 0o600 });
+    const options = ['--kind', 'lnd', '--url', merchant?.url ?? '', '--credential-file', file];
+    const command = ['store', 'lightning', String(id), ...options, '--db', stage.db];
+    const { code, stderr } = await stage.run(command);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  }
+
+  /** A store with the first node. The clock of paygate is right: a node has a clock. */
+  const open = (stage: Stage, more = async (): Promise<void> => {}): Promise<OrderShop> =>
     openOrderShop(stage, {
       behind: 0,
       async prepare({ id }) {
-        const [merchant] = lightning.merchants;
-        const macaroon = await merchant?.bake('invoices:read', 'invoices:write');
-        const file = join(stage.folder, '..', `macaroon-${id}-${Date.now()}`);
-        writeFileSync(file, macaroon ?? '', { mode: 0o600 });
-        const options = ['--kind', 'lnd', '--url', merchant?.url ?? '', '--credential-file', file];
-        const command = ['store', 'lightning', String(id), ...options, '--db', stage.db];
-        const { code, stderr } = await stage.run(command);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        await setNode(stage, id, lightning.merchants[0]);
+        await more();
       },
     });
 
@@ -84,6 +89,36 @@ describe.skipIf(!hasLnd())(title, () => {
     await order.becomes({ status: 'paid', confirmed_sat: 25_000 });
     const kinds = (await order.get()).payments.map(({ kind }) => kind);
     expect(kinds.sort()).toEqual(['lightning', 'onchain']);
+    await shop.finish();
+  });
+
+  test('two stores have two nodes, and an order is paid at that of its store', async ({
+    stage,
+  }) => {
+    let secondStore = 0;
+    const shop = await open(stage, async () => {
+      const callbackUrl = 'http://127.0.0.1:9/never?secret=s3cr3t';
+      ({ id: secondStore } = await stage.addStore('p2tr', callbackUrl));
+      await setNode(stage, secondStore, lightning.merchants[1]);
+    });
+    const orders = [
+      await shop.create({ ...poster, store_id: 1 }),
+      await shop.create({ ...poster, store_id: secondStore }),
+    ];
+    for (const [place, order] of orders.entries()) {
+      await lightning.pay(order.made.lightning?.invoice ?? '');
+      await order.becomes({ status: 'paid', received_sat: 25_000 });
+      const lists = await Promise.all(
+        lightning.merchants.map((each) => each.ask('/v1/invoices?num_max_invoices=1000')),
+      );
+      const settled = lists.map(({ invoices }) =>
+        invoices.filter(
+          ({ state, memo }: LndAnswer) => state === 'SETTLED' && memo.endsWith(order.id),
+        ),
+      );
+      expect(settled.map(({ length }) => length)).toEqual(place === 0 ? [1, 0] : [0, 1]);
+    }
+    for (const order of orders) expect((await order.get()).payments).toHaveLength(1);
     await shop.finish();
   });
 });

@@ -96,10 +96,14 @@ export async function openOrderShop(
     return reply.body;
   }
 
+  /** Another store of the file has no webhook. */
+  const isOfStore = ({ data }: ListedEvent): boolean =>
+    (data.order?.store_id ?? store.id) === store.id;
+
   async function listEvents(): Promise<ListedEvent[]> {
     const { data, has_more } = await request('/events?limit=100');
     expect(has_more).toBe(false);
-    return data;
+    return data.filter(isOfStore);
   }
 
   async function untilDelivered(): Promise<void> {
