@@ -30,6 +30,7 @@ const periods: Readonly<Record<string, number>> = {
   '* * * * * *': secondMs,
   '*/15 * * * * *': quarterMinuteMs,
   '0 * * * * *': 60_000,
+  '30 * * * * *': 60_000,
   '0 */10 * * * *': 600_000,
   '0 */15 * * * *': 900_000,
   '0 0 * * * *': 3_600_000,
