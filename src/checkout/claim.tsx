@@ -18,7 +18,7 @@ import type { ChainReader } from '../watcher/reader.ts';
 import type { World } from '../world/world.ts';
 import { join } from './instructions.ts';
 import { Sentence } from './page-parts.tsx';
-import { FormField } from './payer-form.tsx';
+import { codeInput, FormField } from './payer-form.tsx';
 import type { Reading } from './reading.ts';
 import type { Translation } from './words/languages.ts';
 
@@ -61,23 +61,24 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
 
   return async (row, text, { words, formats }, takeQuestion) => {
     const { claim, receipt } = words;
-    const { details, payments } = orderView.record(row);
-    const order = orderView.json(row, world.now());
-    const tooLittle = (missingSat: number | null): string | false =>
-      missingSat !== null && missingSat > 0 && claim.tooLittle(formats.amount(missingSat));
+    const record = orderView.record(row);
+    const { details, payments } = record;
+    const { missingSat } = orderView.standing(record, world.now());
+    const tooLittle = (sat: number | null): string | false =>
+      sat !== null && sat > 0 && claim.tooLittle(formats.amount(sat));
 
     function known(payment: ShownPayment): string {
       const { state, firstSeenAt, confirmations, valueSat } = payment;
       if (state === 'dropped') return receipt.gone;
       const seen = claim.seen(formats.ago(Math.max(0, world.now() - firstSeenAt)));
-      if (isFinalState(state)) return join(receipt.confirmed, tooLittle(order.missing_sat));
+      if (isFinalState(state)) return join(receipt.confirmed, tooLittle(missingSat));
       const policy = policyOf(catalog.store(row.storeId));
       const need = requiredConfirmationsInOrder(policy, valueSat, row.amountSat);
       const left = Math.max(1, need - confirmations) * blockMinutes;
       const { number, minutes } = formats;
       const have = Math.min(confirmations, need);
       const blocks = claim.blocks(number(have), number(need), minutes(left));
-      return join(seen, blocks, tooLittle(order.missing_sat));
+      return join(seen, blocks, tooLittle(missingSat));
     }
 
     const typed = withoutInvisible(text).toLowerCase();
@@ -93,7 +94,7 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
       const script = addressToScript(details.address, networks[network]);
       const paidSat = valuePaidTo(found, script);
       if (paidSat === 0) return claim.elsewhere;
-      return join(claim.justNow, tooLittle((order.missing_sat ?? 0) - paidSat));
+      return join(claim.justNow, tooLittle((missingSat ?? 0) - paidSat));
     } catch (error) {
       if (error instanceof PaygateError && error.code !== 'internal') return claim.later;
       throw error;
@@ -120,16 +121,7 @@ export const ClaimForm = ({ orderId, reading, answer }: ClaimFormProps) => {
       )}
       <form method="post" action={`${orderId}${reading.langQuery}#claim`}>
         <FormField name="txid" label={claim.txid} hint={undefined} error={undefined}>
-          {(described) => (
-            <input
-              {...described}
-              type="text"
-              dir="ltr"
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          )}
+          {(described) => <input {...described} {...codeInput} />}
         </FormField>
         <button type="submit">{claim.ask}</button>
       </form>

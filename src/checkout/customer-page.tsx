@@ -14,6 +14,7 @@ import { instructionOf } from './instructions.ts';
 import {
   Adjustment,
   BothUnits,
+  Code,
   Contact,
   Copied,
   chainName,
@@ -307,9 +308,7 @@ const Payments = ({ shown, reading }: Props) => {
       ))}
       <dl>
         <Fact name={words.facts.address}>
-          <bdi dir="ltr">
-            <code>{address}</code>
-          </bdi>
+          <Code text={address} />
         </Fact>
       </dl>
     </section>
@@ -319,12 +318,6 @@ const Payments = ({ shown, reading }: Props) => {
 interface PaymentProps extends Props {
   readonly payment: PaymentJson;
 }
-
-const Hash = ({ text }: { readonly text: string }) => (
-  <bdi dir="ltr">
-    <code>{text}</code>
-  </bdi>
-);
 
 const paymentStates = ['seen', 'confirming', 'confirmed'] as const;
 
@@ -353,10 +346,10 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
       <Fact name={payment.kind === 'onchain' ? facts.transaction : lightningName}>
         {payment.kind === 'onchain' ? (
           <a href={`../api/tx?${receipt}${langQuery.replace('?', '&')}`}>
-            <Hash text={txid} />
+            <Code text={txid} />
           </a>
         ) : (
-          <Hash text={txid} />
+          <Code text={txid} />
         )}
       </Fact>
     </dl>

@@ -19,13 +19,6 @@ const partsOfText = new RegExp(
   `([${leftToRight}${ownDirection}][^${isolateEnd}]*${isolateEnd}|${slot})`,
 );
 
-interface SentenceProps {
-  readonly text: string;
-  /** Stands where the text has its slot. */
-  readonly children?: Child;
-}
-
-/** A text whose isolates become elements. */
 interface AdjustmentProps extends Pick<Reading, 'words' | 'formats'> {
   /** Below 0 for a discount. */
   readonly basisPoints: number;
@@ -45,6 +38,13 @@ export const Adjustment = ({ basisPoints, price, words, formats }: AdjustmentPro
   );
 };
 
+interface SentenceProps {
+  readonly text: string;
+  /** Stands where the text has its slot. */
+  readonly children?: Child;
+}
+
+/** A text whose isolates become elements. */
 export const Sentence = ({ text, children }: SentenceProps) => (
   <>
     {text.split(partsOfText).map((part) => {
@@ -54,6 +54,13 @@ export const Sentence = ({ text, children }: SentenceProps) => (
       return part;
     })}
   </>
+);
+
+/** An address or a hash. */
+export const Code = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">
+    <code>{text}</code>
+  </bdi>
 );
 
 interface TimeProps {

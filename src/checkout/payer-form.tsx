@@ -117,6 +117,15 @@ const NoteField = ({ shown: { link, typed, errors }, reading: { words } }: LinkP
   );
 };
 
+/** What an input for an address or a hash has. */
+export const codeInput = {
+  type: 'text',
+  dir: 'ltr',
+  autocomplete: 'off',
+  autocapitalize: 'none',
+  spellcheck: false,
+} as const;
+
 interface FieldProps {
   readonly name: string;
   readonly label: string;

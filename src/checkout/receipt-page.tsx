@@ -25,7 +25,7 @@ import {
   checkoutStyle,
   sendMessage,
 } from './checkout-frame.tsx';
-import { BothUnits, Contact, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import { BothUnits, Code, Contact, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
 
@@ -168,18 +168,14 @@ const Facts = ({
         <Time at={receipt.firstSeenAt} formats={formats} />
       </Fact>
       <Fact name={facts.address}>
-        <bdi dir="ltr">
-          <code>{receipt.address}</code>
-        </bdi>
+        <Code text={receipt.address} />
       </Fact>
       <Fact name={facts.shopAddress}>
         {owner?.receiptAddress && <bdi>{owner.receiptAddress}</bdi>}
       </Fact>
       <Fact name={facts.contact}>{owner?.contact && <Contact contact={owner.contact} />}</Fact>
       <Fact name={facts.transaction}>
-        <bdi dir="ltr">
-          <code>{receipt.txid}</code>
-        </bdi>
+        <Code text={receipt.txid} />
       </Fact>
     </dl>
   );

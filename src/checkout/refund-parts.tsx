@@ -2,8 +2,8 @@
 // address can be given once, because everybody who has the link of the order can open the form.
 
 import type { RefundJson } from '../domain/order/order-json.ts';
-import { BothUnits, Fact, Time } from './page-parts.tsx';
-import { FormField } from './payer-form.tsx';
+import { BothUnits, Code, Fact, Time } from './page-parts.tsx';
+import { codeInput, FormField } from './payer-form.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
 
@@ -24,16 +24,7 @@ export const RefundForm = ({ shown: { order }, reading, error }: RefundFormProps
     <form method="post" action={`${order.id}${reading.langQuery}`} class="unprinted" novalidate>
       <FormField name="refund" label={refund.address} hint={refund.hint} error={error}>
         {(described) => (
-          <input
-            {...described}
-            type="text"
-            dir="ltr"
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
-            required
-            autofocus={error !== undefined}
-          />
+          <input {...described} {...codeInput} required autofocus={error !== undefined} />
         )}
       </FormField>
       <button type="submit" class="main">
@@ -75,18 +66,8 @@ const Refund = ({ refund, reading: { words, formats } }: RefundProps) => {
       <Fact name={words.refund.states.sent}>
         {sent_at !== null && <Time at={sent_at * 1000} formats={formats} />}
       </Fact>
-      <Fact name={facts.address}>
-        <bdi dir="ltr">
-          <code>{address}</code>
-        </bdi>
-      </Fact>
-      <Fact name={facts.transaction}>
-        {txid && (
-          <bdi dir="ltr">
-            <code>{txid}</code>
-          </bdi>
-        )}
-      </Fact>
+      <Fact name={facts.address}>{address && <Code text={address} />}</Fact>
+      <Fact name={facts.transaction}>{txid && <Code text={txid} />}</Fact>
     </dl>
   );
 };

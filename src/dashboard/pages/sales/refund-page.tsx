@@ -51,6 +51,9 @@ import {
 } from './order-parts.ts';
 import { paidText } from './search-answer.tsx';
 
+/** What an input for an address or a hash has. */
+const codeAttributes = { autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' };
+
 const labels = {
   address: 'Address of the customer',
   choice: 'Amount',
@@ -154,7 +157,7 @@ const Prepare = ({ request, record, order, entries, refundable }: PrepareProps) 
           label={labels.address}
           help="Empty: the customer types it on their page. Everybody who has its link can: viewers, too."
           required={false}
-          attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
+          attributes={codeAttributes}
         />
         <Select
           name="choice"
@@ -198,12 +201,7 @@ const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
         <h2>When it is sent</h2>
         <Form request={request} action="done" button="It is sent" needsPassword>
           <Version refund={refund} />
-          <Field
-            request={request}
-            name="txid"
-            label={labels.txid}
-            attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
-          />
+          <Field request={request} name="txid" label={labels.txid} attributes={codeAttributes} />
         </Form>
       </>
     )}
