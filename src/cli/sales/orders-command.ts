@@ -7,7 +7,7 @@ import { isId } from '../../domain/order/order-id.ts';
 import { type OrderJson, type PaymentLine, paymentLine } from '../../domain/order/order-json.ts';
 import { formatStatus, orderWords } from '../../domain/order/state-words.ts';
 import { maxBlockAgeMs } from '../../domain/payment/clock-check.ts';
-import { formatTime } from '../../domain/text/format.ts';
+import { formatAdjustment, formatTime } from '../../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import type { Records } from '../../store/open-records.ts';
@@ -187,7 +187,7 @@ const priceOf = ({ amount, currency }: OrderJson): string | undefined =>
   amount === null ? undefined : `${amount} ${currency}`;
 
 const dueOf = ({ amount_due: due, currency, adjust_percent: percent }: OrderJson): string =>
-  `${due} ${currency}, ${Math.abs(percent)} % ${percent < 0 ? 'discount' : 'surcharge'}`;
+  `${due} ${currency}, ${formatAdjustment(percent)}`;
 
 const statusOf = ({ status, late }: OrderJson): string =>
   `${orderWords[status].text}${late ? ', late' : ''}`;

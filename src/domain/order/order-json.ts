@@ -46,13 +46,6 @@ export interface ShownPayment extends OrderPayment {
 export type PaymentJson = ReturnType<typeof paymentJson>;
 export type PaymentLine = ReturnType<typeof paymentLine>;
 
-export interface QuoteJson {
-  readonly rate: string;
-  readonly amount_sat: number;
-  readonly created_at: number;
-  readonly expires_at: number;
-}
-
 export type OrderJson = ReturnType<typeof orderJson>;
 
 /** Payments that an order shows. Its sums count all. */

@@ -59,3 +59,7 @@ export const plainLines = (text: string): string => text.replace(/(?![\n\t])[\p{
 /** A text, quoted for a shell command. */
 export const quoteForShell = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** `5 % discount`, for a price that is adjusted by a percentage other than 0. */
+export const formatAdjustment = (percent: number): string =>
+  `${Math.abs(percent)} % ${percent < 0 ? 'discount' : 'surcharge'}`;

@@ -16,8 +16,6 @@ import type { OrderView } from './order-view.ts';
 
 export type AccountFilter = Omit<PaymentFilter, 'beforeId' | 'limit'>;
 
-export type AccountView = ReturnType<typeof createAccountView>;
-
 interface Parts {
   readonly orm: Orm;
   readonly paymentView: Pick<PaymentView, 'page'>;

@@ -310,8 +310,6 @@ const prepare = (orm: Orm) => ({
 });
 
 /** Counts of orders for the metrics, by index and up to a bound. */
-export type OrderCounts = ReturnType<typeof createOrderCounts>;
-
 export function createOrderCounts(orm: Orm) {
   // By store, because the index of the status begins with the store.
   const counted = sql<number>`(select count(*) from (select 1 from ${stores} s cross join ${orders} o

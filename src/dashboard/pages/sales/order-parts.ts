@@ -4,7 +4,7 @@ import type { Standing } from '../../../domain/order/order.ts';
 import { type OrderJson, orderJson, type ShownPayment } from '../../../domain/order/order-json.ts';
 import { dueText } from '../../../domain/order/quote.ts';
 import { formatMoney } from '../../../domain/payment/money.ts';
-import { formatDecimal, formatSat } from '../../../domain/text/format.ts';
+import { formatAdjustment, formatDecimal, formatSat } from '../../../domain/text/format.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import type { OrderRecord, OrderRow } from '../../../store/orders/order-view.ts';
 import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
@@ -59,8 +59,7 @@ export function adjustmentText(row: Priced): string | undefined {
   const { adjustBasisPoints, currency } = row;
   const due = dueText(row);
   if (adjustBasisPoints === 0 || due === null) return undefined;
-  const kind = adjustBasisPoints < 0 ? 'discount' : 'surcharge';
-  return `${Math.abs(adjustBasisPoints) / 100} % ${kind}: ${formatDecimal(due)} ${currency}`;
+  return `${formatAdjustment(adjustBasisPoints / 100)}: ${formatDecimal(due)} ${currency}`;
 }
 
 export const priceOrSat = (row: Priced): string => priceText(row) ?? formatSat(row.amountSat);
