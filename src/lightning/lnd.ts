@@ -2,11 +2,11 @@
 // https://lightning.engineering/api-docs/api/lnd/rest-endpoints
 
 import { hexToBytes } from '@noble/hashes/utils.js';
-import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
+import type { SettledInvoice, Settlements } from '../domain/order/lightning-invoice.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { permissionsOf } from './macaroon.ts';
-import type { InvoiceRequest, LightningNode, NodeIdentity, Settlements } from './node.ts';
+import type { InvoiceRequest, LightningNode, NodeIdentity } from './node.ts';
 import {
   invoiceDeadlineMs,
   madeInvoice,
@@ -48,8 +48,7 @@ export class Lnd implements LightningNode {
   }
 
   async createInvoice(request: InvoiceRequest) {
-    const { invoice, paymentHash, expiresAt } = await this.#add(request);
-    return { invoice, paymentHash, expiresAt };
+    return (await this.#add(request)).made;
   }
 
   async *settlements(cursor: string, signal: AbortSignal): AsyncGenerator<Settlements> {
@@ -79,8 +78,8 @@ export class Lnd implements LightningNode {
     if (permissions !== receiveOnly) {
       throwSpending(`the macaroon permits ${permissions || 'what paygate cannot read'}`, advice);
     }
-    const { publicKey, paymentHash, addIndex } = await this.#add(trialRequest);
-    await this.cancel(paymentHash);
+    const { made, publicKey, addIndex } = await this.#add(trialRequest);
+    await this.cancel(made.paymentHash);
     for (const path of spendingPaths) {
       const { code, message } = fieldsOf((await connection.ask({ path, body: '{}' })).body);
       if (code !== 2 || message !== 'permission denied') {
@@ -107,8 +106,8 @@ export class Lnd implements LightningNode {
     const deadlineMs = invoiceDeadlineMs;
     const answer = fieldsOf(await this.#parts.connection.json({ path, body, deadlineMs }));
     const invoice = String(answer.payment_request);
-    const made = madeInvoice(this.#parts, request, { invoice, paymentHash: hexOf(answer.r_hash) });
-    return { ...made, addIndex: wholeNumber(answer.add_index) };
+    const read = madeInvoice(this.#parts, request, { invoice, paymentHash: hexOf(answer.r_hash) });
+    return { ...read, addIndex: wholeNumber(answer.add_index) };
   }
 
   /** Before the first settlement, it searches the invoices that were added since the check. */
@@ -120,7 +119,7 @@ export class Lnd implements LightningNode {
       const path = `/v1/invoices?index_offset=${offset}&num_max_invoices=${limit}`;
       const answer = fieldsOf(await this.#parts.connection.json({ path, signal }));
       const page = listOf(answer.invoices);
-      if (isFirst) found.push(...page);
+      if (isFirst) found.push(...page.filter((each) => settleIndexOf(each) > 0));
       const next = wholeNumber(answer.last_index_offset);
       if (!isFirst || page.length < limit || next <= offset) return this.#progress(position, found);
       offset = next;

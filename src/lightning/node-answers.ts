@@ -2,11 +2,12 @@
 // judges a settlement with its order (domain/order/lightning-invoice.ts).
 
 import type { NetworkName } from '../bitcoin/network.ts';
+import type { KnownNode, NodeSettings } from '../domain/store/lightning-node.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
 import { checkInvoice } from './bolt11.ts';
-import type { InvoiceRequest, KnownNode, MadeInvoice, NodeSettings } from './node.ts';
+import type { InvoiceRequest, MadeInvoice } from './node.ts';
 import type { NodeConnection } from './node-connection.ts';
 
 export interface NodeParts {
@@ -39,7 +40,7 @@ export function madeInvoice(
   { world, node, network }: NodeParts,
   { valueSat, seconds }: InvoiceRequest,
   answer: { readonly invoice: string; readonly paymentHash: string },
-): MadeInvoice & { readonly publicKey: string; readonly createdAt: number } {
+): { readonly made: MadeInvoice; readonly publicKey: string; readonly createdAt: number } {
   const read = checkInvoice(answer, { valueSat, seconds, network }, world.now());
   const { publicKey, paymentHash, createdAt } = read;
   if (publicKey !== (node.publicKey ?? publicKey)) {
@@ -49,7 +50,7 @@ export function madeInvoice(
     );
   }
   const expiresAt = (createdAt + seconds) * secondMs;
-  return { invoice: answer.invoice, paymentHash, expiresAt, publicKey, createdAt };
+  return { made: { invoice: answer.invoice, paymentHash, expiresAt }, publicKey, createdAt };
 }
 
 /** @throws PaygateError forbidden */

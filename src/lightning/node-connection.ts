@@ -5,6 +5,7 @@
 import { errorCodeOf, networkErrorText } from '../domain/delivery/network-error.ts';
 import { isOnion, onionNeedsProxy } from '../domain/delivery/onion.ts';
 import type { TlsIdentity } from '../domain/payment/server-record.ts';
+import type { KnownNode, NodeSettings } from '../domain/store/lightning-node.ts';
 import { plainText } from '../domain/text/format.ts';
 import { withoutSecrets } from '../domain/text/redaction.ts';
 import { isOwnHost } from '../electrum/server-address.ts';
@@ -13,7 +14,6 @@ import { PaygateError } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { readBounded, requestOnce } from '../world/bounded-request.ts';
 import type { PeerCertificate, SocksProxy, World } from '../world/world.ts';
-import type { KnownNode, NodeSettings } from './node.ts';
 
 const defaultDeadlineMs = 10 * secondMs;
 /** More TLS handshakes at once keep a small node from answering any. */

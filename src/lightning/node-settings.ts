@@ -1,11 +1,11 @@
 // Reads what a merchant enters for a node. An error never quotes it, because it may hold a secret.
 
 import { isOnion, onionError } from '../domain/delivery/onion.ts';
+import type { NodeKind, NodeSettings } from '../domain/store/lightning-node.ts';
 import { withoutInvisible } from '../domain/text/pasted-text.ts';
 import { trimUrl } from '../domain/text/url-text.ts';
 import { isOwnHost } from '../electrum/server-address.ts';
 import { throwInvalid } from '../lib/errors.ts';
-import type { NodeKind, NodeSettings } from './node.ts';
 
 const maxCredentialLength = 4096;
 

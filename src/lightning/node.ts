@@ -1,32 +1,14 @@
 // The Lightning node of a merchant. paygate asks it for invoices and for what came in. lnd.ts and
 // phoenixd.ts speak to the two kinds. Nothing here can spend.
 
-import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
-import type { TlsIdentity } from '../domain/payment/server-record.ts';
+import type { OrderInvoice, Settlements } from '../domain/order/lightning-invoice.ts';
+import type { KnownNode, NodeSettings } from '../domain/store/lightning-node.ts';
 
-export type NodeKind = 'lnd' | 'phoenixd';
-
-/** What a merchant enters. `parseNodeSettings` reads it. */
-export interface NodeSettings {
-  readonly kind: NodeKind;
-  /** Origin of its HTTP API, without a user: `https://umbrel.local:8080`. */
-  readonly url: string;
-  /** A secret: the macaroon of an LND in hex, or a password of a phoenixd. */
-  readonly credential: string;
-}
-
-/** What `check` found out. It is stored with the settings, and every later answer must agree. */
-export interface NodeIdentity {
-  /** The compressed key that signs its invoices: 66 hex digits. */
-  readonly publicKey: string;
-  /** The certificate of its first use; null without TLS. */
-  readonly certificate: TlsIdentity | null;
+/** What `check` found out. */
+export interface NodeIdentity extends Omit<KnownNode, keyof NodeSettings> {
   /** The first cursor: `settlements` yields what is settled after the check. */
   readonly cursor: string;
 }
-
-/** The node of a store, as it is stored. */
-export interface KnownNode extends NodeSettings, Omit<NodeIdentity, 'cursor'> {}
 
 export interface InvoiceRequest {
   /** In satoshis, above 0. */
@@ -39,21 +21,8 @@ export interface InvoiceRequest {
   readonly externalId: string;
 }
 
-export interface MadeInvoice {
-  /** BOLT 11, lower case. It is what was asked for, and this node signed it. */
-  readonly invoice: string;
-  /** 64 hex digits. */
-  readonly paymentHash: string;
-  /** Epoch milliseconds, by the node's clock. */
-  readonly expiresAt: number;
-}
-
-export interface Settlements {
-  /** As the node says it, also what other programs received. */
-  readonly settled: readonly SettledInvoice[];
-  /** Everything before it was yielded. To be stored in one transaction with `settled`. */
-  readonly cursor: string;
-}
+/** It is what was asked for, and this node signed it. It ends by the node's clock. */
+export type MadeInvoice = Omit<OrderInvoice, 'amountSat'>;
 
 /**
  * Every method rejects with a PaygateError that repeats no credential. `unavailable`: the node

@@ -1,9 +1,10 @@
 // Opens a node of either kind.
 
 import type { NetworkName } from '../bitcoin/network.ts';
+import type { KnownNode, NodeSettings } from '../domain/store/lightning-node.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import { Lnd } from './lnd.ts';
-import type { KnownNode, LightningNode, NodeSettings } from './node.ts';
+import type { LightningNode } from './node.ts';
 import { NodeConnection } from './node-connection.ts';
 import { Phoenixd } from './phoenixd.ts';
 

@@ -1,10 +1,10 @@
 // phoenixd by its HTTP API, with the password of limited access.
 // https://phoenix.acinq.co/server/api
 
-import type { SettledInvoice } from '../domain/order/lightning-invoice.ts';
+import type { SettledInvoice, Settlements } from '../domain/order/lightning-invoice.ts';
 import { pause } from '../lib/deadline.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
-import type { InvoiceRequest, LightningNode, NodeIdentity, Settlements } from './node.ts';
+import type { InvoiceRequest, LightningNode, NodeIdentity } from './node.ts';
 import {
   invoiceDeadlineMs,
   madeInvoice,
@@ -30,8 +30,7 @@ export class Phoenixd implements LightningNode {
   }
 
   async createInvoice(request: InvoiceRequest) {
-    const { invoice, paymentHash, expiresAt } = await this.#add(request);
-    return { invoice, paymentHash, expiresAt };
+    return (await this.#add(request)).made;
   }
 
   async *settlements(cursor: string, signal: AbortSignal): AsyncGenerator<Settlements> {

@@ -4,13 +4,14 @@
 
 import { type WantedInvoice, wantedInvoice } from '../domain/order/lightning-invoice.ts';
 import { graceMs } from '../domain/payment/in-time.ts';
+import type { KnownNode } from '../domain/store/lightning-node.ts';
 import { pause, withDeadline } from '../lib/deadline.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRecord, OrderRow } from '../store/orders/order-view.ts';
 import type { World } from '../world/world.ts';
-import type { KnownNode, LightningNode } from './node.ts';
+import type { LightningNode } from './node.ts';
 
 export interface StoreNodesParts {
   readonly world: Pick<World, 'now' | 'after' | 'log'>;

@@ -4,12 +4,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasLnd } from '../../scripts/regtest/lnd.mjs';
-import type {
-  KnownNode,
-  LightningNode,
-  NodeIdentity,
-  Settlements,
-} from '../../src/lightning/node.ts';
+import type { Settlements } from '../../src/domain/order/lightning-invoice.ts';
+import type { KnownNode } from '../../src/domain/store/lightning-node.ts';
+import type { LightningNode, NodeIdentity } from '../../src/lightning/node.ts';
 import { openNode } from '../../src/lightning/open-node.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { type Lightning, type Lnd, startLightning } from './lnd.ts';

@@ -3,7 +3,9 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import type { KnownNode, LightningNode, NodeKind, Settlements } from '../../src/lightning/node.ts';
+import type { Settlements } from '../../src/domain/order/lightning-invoice.ts';
+import type { KnownNode, NodeKind } from '../../src/domain/store/lightning-node.ts';
+import type { LightningNode } from '../../src/lightning/node.ts';
 import { openNode } from '../../src/lightning/open-node.ts';
 import { makeCertificate } from '../electrum/certificates.ts';
 import { field, publicKeyOf } from '../support/bolt11.ts';

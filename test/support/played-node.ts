@@ -2,14 +2,13 @@
 // wrong. It has the interface of a node, without its HTTP API.
 
 import { createHash } from 'node:crypto';
-import type { SettledInvoice } from '../../src/domain/order/lightning-invoice.ts';
+import type { SettledInvoice, Settlements } from '../../src/domain/order/lightning-invoice.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type {
   InvoiceRequest,
   LightningNode,
   MadeInvoice,
   NodeIdentity,
-  Settlements,
 } from '../../src/lightning/node.ts';
 import type { TestApp } from './app.ts';
 

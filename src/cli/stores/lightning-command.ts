@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { readConfig } from '../../config.ts';
+import type { NodeKind } from '../../domain/store/lightning-node.ts';
 import { PaygateError, reasonOf, throwInvalid } from '../../lib/errors.ts';
-import type { NodeKind } from '../../lightning/node.ts';
 import { parseNodeSettings } from '../../lightning/node-settings.ts';
 import { checkNode } from '../../lightning/open-node.ts';
 import type { Records } from '../../store/open-records.ts';

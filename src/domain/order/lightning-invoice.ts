@@ -11,7 +11,7 @@ import type { OrderFacts, Standing } from './order.ts';
 export interface OrderInvoice {
   /** 64 hex digits. */
   readonly paymentHash: string;
-  /** BOLT 11. */
+  /** BOLT 11, lower case. */
   readonly invoice: string;
   readonly amountSat: number;
   readonly expiresAt: number;
@@ -28,6 +28,13 @@ export interface SettledInvoice {
   readonly settledAt: number;
   /** The public id of an order if paygate made the invoice, else any text. */
   readonly externalId: string;
+}
+
+/** What a node reports, also of invoices of other programs. */
+export interface Settlements {
+  readonly settled: readonly SettledInvoice[];
+  /** Everything before it was reported. It is stored in one transaction with `settled`. */
+  readonly cursor: string;
 }
 
 export interface WantedInvoice {

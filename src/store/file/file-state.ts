@@ -4,7 +4,7 @@
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { NoticedFinding } from '../../domain/delivery/notice.ts';
 import { type MailServer, noTarget } from '../../domain/delivery/notification-settings.ts';
-import type { TlsIdentity } from '../../domain/payment/server-record.ts';
+import type { KnownNode } from '../../domain/store/lightning-node.ts';
 import type { MoneyWay } from '../../domain/store/money-way.ts';
 import type { UnknownCallbackUrl } from '../../domain/store/unknown-callback-url.ts';
 import { usableZone } from '../../domain/text/time-zone.ts';
@@ -34,15 +34,6 @@ export interface RefusedChange {
   readonly path: string;
   /** Without secrets. */
   readonly reason: string;
-}
-
-/** The Lightning node of a store (src/lightning/node.ts). */
-export interface StoredNode {
-  readonly kind: 'lnd' | 'phoenixd';
-  readonly url: string;
-  readonly credential: string;
-  readonly publicKey: string;
-  readonly certificate: TlsIdentity | null;
 }
 
 /** How a wallet's left-out indexes are issued (wallets/returned-indexes.ts). */
@@ -121,7 +112,7 @@ export function createFileState(orm: Orm) {
     mailServer: optional<MailServer>('notify_mail'),
     /** What its merchant answered; undefined without an answer. */
     moneyWay: (storeId: number) => optional<MoneyWay>(`money_way_${storeId}`),
-    lightningNode: (storeId: number) => optional<StoredNode>(`lightning_node_${storeId}`),
+    lightningNode: (storeId: number) => optional<KnownNode>(`lightning_node_${storeId}`),
     /** Up to where the reports of a node are recorded; it stays when the node is removed. */
     lightningCursor: (storeId: number, publicKey: string) =>
       value(`lightning_cursor_${storeId}_${publicKey}`, ''),

@@ -8,24 +8,18 @@ import {
   type OrderInvoice,
   paidAtOf,
   type SettledInvoice,
+  type Settlements,
   settlementFault,
 } from '../../domain/order/lightning-invoice.ts';
+import type { KnownNode } from '../../domain/store/lightning-node.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { columnsOf, equals, type Orm, placeholder, placeholders, prepared } from '../db/orm.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
-import type { FileState, StoredNode } from '../file/file-state.ts';
+import type { FileState } from '../file/file-state.ts';
 import { lightningInvoices, orders } from '../schema/order-schema.ts';
 import { addresses, payments, stores } from '../schema/schema.ts';
 import type { Orders } from './orders.ts';
-
-/** What a node reports, and the cursor behind it. */
-export interface NodeReport {
-  readonly settled: readonly SettledInvoice[];
-  readonly cursor: string;
-}
-
-export type LightningInvoices = ReturnType<typeof createLightningInvoices>;
 
 interface Parts {
   readonly orm: Orm;
@@ -98,7 +92,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
      * goes on from where it was left. A rebuilt one counts from 1 again: it reports all anew.
      * @param cursor the first one of a new node
      */
-    setNode(tx: Tx, now: number, storeId: number, node: StoredNode | undefined, cursor = ''): void {
+    setNode(tx: Tx, now: number, storeId: number, node: KnownNode | undefined, cursor = ''): void {
       const before = state.lightningNode(storeId).read();
       state.lightningNode(storeId).write(tx, node);
       if (before?.publicKey !== node?.publicKey) statements.endAll.run({ now, storeId });
@@ -111,7 +105,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
      * Records what the node of a store reports. What it reports again changes nothing.
      * @returns how many payments are new
      */
-    record(tx: Tx, now: number, storeId: number, { settled, cursor }: NodeReport): number {
+    record(tx: Tx, now: number, storeId: number, { settled, cursor }: Settlements): number {
       const { publicKey = '' } = state.lightningNode(storeId).read() ?? {};
       state.lightningCursor(storeId, publicKey).write(tx, cursor);
       return settled.filter((each) => settle(tx, now, storeId, each)).length;
