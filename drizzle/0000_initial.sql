@@ -448,11 +448,11 @@ CREATE INDEX `deliveries_store` ON `deliveries` (`channel`,`store_id`,`id`);--> 
 CREATE INDEX `deliveries_type` ON `deliveries` (`channel`,`store_id`,`type`,`id`) WHERE type is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_order` ON `deliveries` (`order_id`,`channel`,`id`) WHERE order_id is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_age` ON `deliveries` (`channel`,`created_at`) WHERE type is not null;--> statement-breakpoint
-CREATE INDEX `deliveries_owed` ON `deliveries` (`channel`,`store_id`,`id`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX `deliveries_owed` ON `deliveries` (`channel`,`store_id`,`id`,`receiver_id`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX `deliveries_sendable` ON `deliveries` (`channel`,`receiver_id`,`due_at`,`address_id`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_of_address` ON `deliveries` (`channel`,`address_id`,`id`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_exhausted` ON `deliveries` (`channel`,`store_id`,`id`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX `deliveries_given_up` ON `deliveries` (`channel`,`settled_at`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `deliveries_given_up` ON `deliveries` (`channel`,`settled_at`,`receiver_id`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `deliveries_leased` ON `deliveries` (`channel`,`receiver_id`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE TABLE `notifications` (
 	`id` integer PRIMARY KEY NOT NULL,

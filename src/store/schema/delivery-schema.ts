@@ -110,7 +110,10 @@ export const deliveries = sqliteTable(
       .on(table.orderId, table.channel, table.id)
       .where(sql`order_id is not null`),
     index('deliveries_age').on(table.channel, table.createdAt).where(sql`type is not null`),
-    index('deliveries_owed').on(table.channel, table.storeId, table.id).where(sql`state = 'owed'`),
+    // This and deliveries_given_up have the receiver, so that counting reads no row.
+    index('deliveries_owed')
+      .on(table.channel, table.storeId, table.id, table.receiverId)
+      .where(sql`state = 'owed'`),
     index('deliveries_sendable')
       .on(table.channel, table.receiverId, table.dueAt, table.addressId)
       .where(sql`due_at is not null`),
@@ -120,7 +123,9 @@ export const deliveries = sqliteTable(
     index('deliveries_exhausted')
       .on(table.channel, table.storeId, table.id)
       .where(sql`state = 'exhausted'`),
-    index('deliveries_given_up').on(table.channel, table.settledAt).where(sql`state = 'exhausted'`),
+    index('deliveries_given_up')
+      .on(table.channel, table.settledAt, table.receiverId)
+      .where(sql`state = 'exhausted'`),
     index('deliveries_leased')
       .on(table.channel, table.receiverId)
       .where(sql`leased_until is not null`),
