@@ -74,7 +74,7 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
           <Sentence text={instructionOf(shown, reading)} />
         </p>
       </div>
-      <Ways order={order} first="chain" reading={reading} />
+      <Ways order={order} first={shown.firstWay} reading={reading} />
       <div id="pay" data-live={live}>
         {stage === 'payable' && !shown.hasFallen ? (
           <PayBox shown={shown} reading={reading} />
@@ -151,8 +151,9 @@ const Pills = ({ shown: { order, stage, excessSat }, reading: { words, formats }
 
 const PayBox = (props: Props) => (
   <>
+    {props.shown.firstWay === 'lightning' ? <LightningBox {...props} /> : null}
     <ChainBox {...props} />
-    <LightningBox {...props} />
+    {props.shown.firstWay === 'chain' ? <LightningBox {...props} /> : null}
   </>
 );
 

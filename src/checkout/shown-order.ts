@@ -1,6 +1,7 @@
 // What the customer's page shows of an order. `stage` says which of its texts the page has; it
 // follows from the order's status, its payments, its quote and the time alone.
 
+import { isLightningFirst } from '../domain/order/invoice.ts';
 import {
   isPaidAgain,
   minSentSat,
@@ -51,6 +52,8 @@ export interface ShownOrder {
   readonly isPaidAgain: boolean;
   /** A payment is gone, and none that replaced it came here. */
   readonly hasFallen: boolean;
+  /** Which way to pay the page shows first. */
+  readonly firstWay: 'chain' | 'lightning';
   /** Opens a wallet with the amount; null unless the order is payable. */
   readonly walletUri: string | null;
   /** When this was so, by our own clock, epoch milliseconds. */
@@ -92,6 +95,7 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
     excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - sumWithFees(refunds)),
     isPaidAgain: isPaidAgain(facts, record.quotes, standing),
     hasFallen: hasFallen(payments),
+    firstWay: isLightningFirst(record.row) ? 'lightning' : 'chain',
     walletUri:
       isPayable && missingSat !== null
         ? paymentUri(address, {

@@ -73,6 +73,13 @@ export function storeOf({ records }: Pick<ApiOptions, 'records'>, { storeId }: K
   throw new PaygateError('forbidden', 'Use a key of one store: the merchant key is for all stores');
 }
 
+/** Whether orders of a store get Lightning invoices: only beside addresses. */
+export const hasLightning = (
+  { records: { state, catalog } }: RouteOptions,
+  storeId: number,
+): boolean =>
+  catalog.store(storeId).walletId !== null && state.lightningNode(storeId).read() !== undefined;
+
 /** A text that is JSON already. */
 export const jsonText = (text: string): Response =>
   new Response(text, { headers: { 'Content-Type': 'application/json' } });

@@ -5,7 +5,12 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import * as z from 'zod';
 import type { CallbackFlags } from '../domain/delivery/callback-url-policy.ts';
 import { BodyProblems, isPlainText } from '../domain/order/body-fields.ts';
-import type { InvoiceRequest } from '../domain/order/invoice.ts';
+import {
+  type InvoiceRequest,
+  lightningMethodId,
+  type MethodId,
+  methodId,
+} from '../domain/order/invoice.ts';
 import {
   maxReferenceBytes,
   minExpirySeconds,
@@ -35,7 +40,11 @@ export const invoiceBody = z.object({
         .enum(['HighSpeed', 'MediumSpeed', 'LowMediumSpeed', 'LowSpeed'])
         .optional()
         .describe('Ignored: the store has its confirmations'),
-      paymentMethods: z.array(text).optional(),
+      paymentMethods: z
+        .array(text)
+        .optional()
+        .describe('The page shows Lightning first for `BTC-LN` alone'),
+      defaultPaymentMethod: text.optional().describe('`BTC-LN`: the page shows Lightning first'),
       expirationMinutes: decimal.optional(),
       paymentTolerance: decimal.optional().describe('Percent, 0 to 10'),
       redirectURL: text.optional().describe('May hold {InvoiceId} and {OrderId}'),
@@ -60,29 +69,38 @@ interface Surroundings {
   readonly sent: string;
   readonly currency: string | null;
   readonly flags: CallbackFlags;
+  /** Whether the store has a Lightning node. */
+  readonly hasLightning: boolean;
 }
 
 /** @throws BodyProblems; PaygateError invalid with a reason that plugins show */
 export function askedInvoice(
   { checkout = {}, ...given }: Body,
-  { publicId, sent, currency, flags }: Surroundings,
+  { publicId, sent, currency, flags, hasLightning }: Surroundings,
 ): AskedInvoice {
-  const { paymentMethods, expirationMinutes, paymentTolerance, ...shown } = checkout;
-  checkMethods(paymentMethods ?? []);
+  const { expirationMinutes, paymentTolerance, ...asked } = checkout;
+  const paymentMethods = askedMethods(asked.paymentMethods ?? [], hasLightning);
+  const defaultPaymentMethod = methodNamed(asked.defaultPaymentMethod ?? '');
   const { metadata, buyerEmail, orderId: besideId } = given;
   const { orderId, text } = metadataOf({ metadata, buyerEmail, orderId: besideId }, sent);
-  const redirectURL = shown.redirectURL ?? given.redirectURL;
+  const redirectURL = asked.redirectURL ?? given.redirectURL;
   const { unit, ...price } = priceOf(given.amount, given.currency ?? currency ?? 'EUR');
   const minutes = expirationMinutes === undefined ? undefined : Number(expirationMinutes);
   return {
     metadata: text,
-    request: { ...shown, redirectURL, ...(unit !== undefined && { unit }) },
+    request: {
+      ...asked,
+      paymentMethods,
+      defaultPaymentMethod,
+      redirectURL,
+      ...(unit !== undefined && { unit }),
+    },
     body: {
       ...price,
       reference: isReference(orderId) ? orderId : null,
       return_url: redirectURL && returnUrlOf(redirectURL, publicId, orderId, flags),
       language: orIgnored(() =>
-        parseLanguage((shown.defaultLanguage ?? '').split(/[-_]/)[0] ?? ''),
+        parseLanguage((asked.defaultLanguage ?? '').split(/[-_]/)[0] ?? ''),
       ),
       expires_in: minutes && Math.max(minExpirySeconds, Math.round(minutes * 60)),
       tolerance_percent: paymentTolerance === undefined ? null : Number(paymentTolerance),
@@ -93,19 +111,37 @@ export function askedInvoice(
 const problem = (path: string, message: string): BodyProblems =>
   new BodyProblems([[path, message]]);
 
-/** BTCPay also writes a method with `_`, and has more names of the chain. */
-const onChain = /^BTC(?:[-_](?:CHAIN|OnChain))?$/i;
-const others = /^(?:[A-Z0-9]+[-_])(?:LN|LightningNetwork|LNURLPAY|LNURL)$/i;
+/** BTCPay also writes a method with `_`, and has more names of the chain and of Lightning. */
+const methodNames: readonly (readonly [MethodId, RegExp])[] = [
+  [methodId, /^BTC(?:[-_](?:CHAIN|OnChain))?$/i],
+  [lightningMethodId, /^BTC[-_](?:LN|LightningNetwork|LightningLike|LNURLPAY|LNURL)$/i],
+];
+/** Lightning of other coins. A list that suits all servers may have it. */
+const foreign = /^[A-Z0-9]+[-_](?:LN|LightningNetwork|LNURLPAY|LNURL)$/i;
 
-function checkMethods(names: readonly string[]): void {
+const methodNamed = (name: string): MethodId | undefined =>
+  methodNames.find(([, pattern]) => pattern.test(name))?.[0];
+
+/** Those of the list that the store has; undefined without a list. */
+function askedMethods(
+  names: readonly string[],
+  hasLightning: boolean,
+): readonly MethodId[] | undefined {
   for (const [at, name] of names.entries()) {
-    if (!onChain.test(name) && !others.test(name)) {
+    if (methodNamed(name) === undefined && !foreign.test(name)) {
       throw problem(`checkout.paymentMethods[${at}]`, 'an unknown payment method');
     }
   }
-  if (names.length > 0 && !names.some((name) => onChain.test(name))) {
-    throw new PaygateError('invalid', 'No payment method: only Bitcoin on the chain is taken here');
-  }
+  if (names.length === 0) return undefined;
+  const asked = new Set(names.map(methodNamed));
+  const taken = methodNames.flatMap(([id]) =>
+    asked.has(id) && (id === methodId || hasLightning) ? [id] : [],
+  );
+  if (taken.length > 0) return taken;
+  const why = asked.has(lightningMethodId)
+    ? 'this store has no Lightning node'
+    : 'only Bitcoin is taken here';
+  throw new PaygateError('invalid', `No payment method: ${why}`);
 }
 
 type AskedPrice = Pick<OrderBody, 'amount' | 'currency' | 'amount_sat'> & {

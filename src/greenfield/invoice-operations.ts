@@ -24,7 +24,7 @@ import type { Key } from '../store/access/api-keys.ts';
 import { maxRowsRead } from '../store/db/searched-list.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import { clientAddressOf } from '../web/limits/request-origin.ts';
-import { jsonText, type RouteOptions, storeOf } from './greenfield-routes.ts';
+import { hasLightning, jsonText, type RouteOptions, storeOf } from './greenfield-routes.ts';
 import {
   type AskedInvoice,
   askedInvoice,
@@ -163,7 +163,9 @@ function createInvoice(options: RouteOptions) {
     async run({ body, key, context }) {
       const { currency, ...flags } = storeOf(options, key);
       const sent = await context.req.text();
-      const read = (publicId: string) => askedInvoice(body, { publicId, sent, currency, flags });
+      const has = hasLightning(options, flags.id);
+      const read = (publicId: string) =>
+        askedInvoice(body, { publicId, sent, currency, flags, hasLightning: has });
       const sale = `${key.id} ${read('').body.reference ?? idOf('ord', options.randomBytes(idBytes))}`;
       const made = (underWay.get(sale) ?? Promise.resolve())
         .catch(() => undefined)

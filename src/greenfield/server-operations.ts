@@ -10,7 +10,7 @@ import { lightningMethodId, methodId, oldMethodIds } from '../domain/order/invoi
 import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import { type RouteOptions, storeOf } from './greenfield-routes.ts';
+import { hasLightning, type RouteOptions, storeOf } from './greenfield-routes.ts';
 
 /** The version of BTCPay Server whose API this follows. Plugins compare it with what they need. */
 const apiVersion = '2.4.1';
@@ -76,10 +76,6 @@ function paymentMethods(options: RouteOptions, key: Key) {
   }
   return methods.map((paymentMethodId) => ({ enabled: true, paymentMethodId }));
 }
-
-/** Whether orders of a store get Lightning invoices: only beside addresses. */
-const hasLightning = ({ records: { state, catalog } }: RouteOptions, storeId: number): boolean =>
-  catalog.store(storeId).walletId !== null && state.lightningNode(storeId).read() !== undefined;
 
 /** @param asked such as `BTC_EUR`; all that have a price without any */
 async function rates(options: RouteOptions, asked: readonly string[]) {

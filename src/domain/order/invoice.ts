@@ -24,6 +24,9 @@ export interface InvoiceRequest {
   /** In which unit a price in bitcoin was given. */
   readonly unit?: 'BTC' | 'SATS';
   readonly speedPolicy?: string | undefined;
+  /** All that the store has without it. */
+  readonly paymentMethods?: readonly MethodId[] | undefined;
+  readonly defaultPaymentMethod?: MethodId | undefined;
   /** As it was sent. */
   readonly redirectURL?: string | undefined;
   readonly redirectAutomatically?: boolean | undefined;
@@ -105,6 +108,8 @@ export function invoiceText(
 ): string {
   const request = requestOf(order);
   const { publicId, createdAt, returnUrl, language } = order;
+  const nameOf = (id: MethodId): string => (isPrestaShop ? oldMethodIds[id] : id);
+  const { paymentMethods = methodsOf(order, standing, standing.payments) } = request;
   const [status, additionalStatus] = invoiceStateOf(order, standing);
   const expiresAt = order.expiresAt ?? createdAt + endlessMs;
   const monitored = unixSeconds(expiresAt + dayMs);
@@ -127,8 +132,9 @@ export function invoiceText(
     archived: request.archived ?? false,
     checkout: {
       speedPolicy: request.speedPolicy ?? 'MediumSpeed',
-      paymentMethods: [isPrestaShop ? 'BTC' : methodId],
-      defaultPaymentMethod: null,
+      // Plugins compare it with what they asked for.
+      paymentMethods: paymentMethods.map(nameOf),
+      defaultPaymentMethod: request.defaultPaymentMethod ?? null,
       expirationMinutes: Math.round((expiresAt - createdAt) / 60_000),
       monitoringMinutes: 1440,
       paymentTolerance: order.toleranceBasisPoints / 100,
@@ -158,12 +164,12 @@ export function metadataOf({
   return JSON.stringify({ ...(JSON.parse(metadata) as object), ...orderId });
 }
 
-export const methodId = 'BTC-CHAIN';
-export const lightningMethodId = 'BTC-LN';
+export const methodId = 'BTC-CHAIN' as const;
+export const lightningMethodId = 'BTC-LN' as const;
 /** The names of both in BTCPay Server 1. */
 export const oldMethodIds = { [methodId]: 'BTC', [lightningMethodId]: 'BTC-LightningNetwork' };
 
-type MethodId = keyof typeof oldMethodIds;
+export type MethodId = keyof typeof oldMethodIds;
 
 /** How a payment came. */
 export const methodOf = ({ preimage }: Pick<ShownPayment, 'preimage'>): MethodId =>
@@ -190,7 +196,7 @@ function paidAmount({ currency }: Priced, standing: Standing, { unit }: InvoiceR
 
 /** @param isAll with payments that are gone */
 export function invoiceMethods(
-  order: OrderDetails & Pick<InvoiceOrder, 'invoice'>,
+  order: MethodOrder,
   { quotes, ...standing }: Standing<ShownPayment> & { readonly quotes: readonly Quote[] },
   { isPrestaShop }: Pick<InvoiceReader, 'isPrestaShop'>,
   isAll: boolean,
@@ -224,13 +230,36 @@ export function invoiceMethods(
     };
   };
   const link = paymentUri(address, { amountSat: missingSat ?? 0, label: storeName });
-  const hasLightning = invoice !== '' || ofMethod.has(lightningMethodId);
-  return [
-    described(methodId, address, link),
-    ...(hasLightning
-      ? [described(lightningMethodId, invoice, invoice && `lightning:${invoice}`)]
-      : []),
-  ];
+  return methodsOf(order, standing, shown).map((id) =>
+    id === methodId
+      ? described(id, address, link)
+      : described(id, invoice, invoice && `lightning:${invoice}`),
+  );
+}
+
+type MethodOrder = OrderDetails & Pick<InvoiceOrder, 'invoice'>;
+
+/** Those that were asked for and can be paid now, and those that were used; never none. */
+function methodsOf(
+  order: MethodOrder,
+  standing: Pick<Standing, 'missingSat' | 'now'>,
+  shown: readonly Pick<PaymentStanding<ShownPayment>, 'payment'>[],
+): readonly MethodId[] {
+  const all = [methodId, lightningMethodId] as const;
+  const { paymentMethods: asked = all } = requestOf(order);
+  const used = new Set(shown.map(({ payment }) => methodOf(payment)));
+  const hasInvoice = shownInvoice(order.lightning, standing) !== undefined;
+  const found = all.filter(
+    (id) => used.has(id) || (asked.includes(id) && (id === methodId || hasInvoice)),
+  );
+  return found.length === 0 ? [methodId] : found;
+}
+
+/** Whether the page of an order shows Lightning before the address. */
+export function isLightningFirst(order: Pick<InvoiceOrder, 'invoice'>): boolean {
+  const { paymentMethods, defaultPaymentMethod } = requestOf(order);
+  const isAlone = paymentMethods?.includes(methodId) === false;
+  return isAlone || defaultPaymentMethod === lightningMethodId;
 }
 
 /**
