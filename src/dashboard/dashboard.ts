@@ -7,8 +7,8 @@ import { createRefusalLog } from '../web/limits/refused-requests.ts';
 import { createLimits } from '../web/limits/request-limits.ts';
 import { createAssets, sendIcon } from './assets.ts';
 import { createDailySums } from './daily-sums.ts';
+import { createChallenges } from './guard/challenges.ts';
 import { createGuardedPages, isOwner } from './guard/guard.ts';
-import { createPasskeyChallenges } from './guard/passkey-challenge.ts';
 import { createPasswords } from './guard/password.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
 import { createPageEvents } from './page-events.ts';
@@ -153,7 +153,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     startedAt: world.now(),
     passwords: createPasswords((length) => world.randomBytes(length)),
     dailySums: createDailySums(options.records, world),
-    passkeyChallenges: createPasskeyChallenges(world),
+    challenges: createChallenges(world),
     limits: createLimits({ password: passwordRate, code: codeRate, passkey: passwordRate }, () =>
       world.monotonic(),
     ),

@@ -25,7 +25,7 @@ import type { Limits } from '../web/limits/request-limits.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
-import type { PasskeyChallenges } from './guard/passkey-challenge.ts';
+import type { Challenges } from './guard/challenges.ts';
 import type { Passwords } from './guard/password.ts';
 import type { Transport, TransportOptions } from './guard/transport.ts';
 
@@ -69,7 +69,7 @@ export interface TakenPayment {
 
 export interface DashboardParts extends DashboardOptions {
   readonly passwords: Passwords;
-  readonly passkeyChallenges: PasskeyChallenges;
+  readonly challenges: Challenges;
   readonly limits: Limits<'password' | 'code' | 'passkey'>;
   readonly refusedSignIns: RefusalLog;
   readonly dailySums: DailySums;

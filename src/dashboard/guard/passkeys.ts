@@ -13,7 +13,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { ownerName } from '../../store/access/admin.ts';
 import type { NewPasskey } from '../../store/access/second-factors.ts';
 import type { PageRequest } from '../page.ts';
-import { challengeMs, type PasskeyPurpose } from './passkey-challenge.ts';
+import { type ChallengePurpose, challengeMs } from './challenges.ts';
 
 /** Ed25519, ECDSA with P-256, RSA (RFC 8812, RFC 9053). */
 const algorithms = [-8, -7, -257];
@@ -72,9 +72,9 @@ function siteOf(request: PageRequest): { readonly origin: string; readonly rpId:
 
 const challengeOf = (
   { parts, token }: PageRequest,
-  purpose: PasskeyPurpose,
+  purpose: ChallengePurpose,
 ): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(Buffer.from(parts.passkeyChallenges.issue(token, purpose), 'base64url'));
+  new Uint8Array(Buffer.from(parts.challenges.issue(token, purpose), 'base64url'));
 
 /**
  * What the browser is asked, to prove that it has a passkey. It names no passkey, because strangers
@@ -82,7 +82,7 @@ const challengeOf = (
  */
 export async function passkeyRequest(
   request: PageRequest,
-  purpose: PasskeyPurpose,
+  purpose: ChallengePurpose,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await webAuthn();
   return generateAuthenticationOptions({
@@ -133,7 +133,7 @@ const listed = (transports: string): string[] => transports.split(',').filter(Bo
  */
 export async function provenPasskey(
   request: PageRequest,
-  purpose: PasskeyPurpose,
+  purpose: ChallengePurpose,
 ): Promise<ProvenPasskey> {
   const { origin } = siteOf(request);
   const response = answerIn(request, 'passkey') as AuthenticationResponseJSON;
@@ -204,14 +204,14 @@ function answerIn({ form }: PageRequest, name: string): object {
 }
 
 /** Accepts a challenge of ours for this purpose, and remembers it for its use. */
-function expectedChallenge({ parts, token }: PageRequest, purpose: PasskeyPurpose) {
+function expectedChallenge({ parts, token }: PageRequest, purpose: ChallengePurpose) {
   let given = '';
   return {
     check: (challenge: string): boolean => {
       given = challenge;
-      return parts.passkeyChallenges.isValid(challenge, token, purpose);
+      return parts.challenges.isValid(challenge, token, purpose);
     },
-    use: (): boolean => parts.passkeyChallenges.use(given),
+    use: (): boolean => parts.challenges.use(given),
   };
 }
 

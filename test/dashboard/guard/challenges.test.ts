@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  challengeMs,
-  createPasskeyChallenges,
-} from '../../../src/dashboard/guard/passkey-challenge.ts';
+import { challengeMs, createChallenges } from '../../../src/dashboard/guard/challenges.ts';
 import { createTestWorld } from '../../support/world.ts';
 
 const cookie = 'a cookie';
@@ -10,7 +7,7 @@ const purpose = 'sign-in';
 
 test('a challenge is valid once, for five minutes, and for one cookie', async () => {
   const world = createTestWorld();
-  const challenges = createPasskeyChallenges(world);
+  const challenges = createChallenges(world);
   const [first, second] = [challenges.issue(cookie, purpose), challenges.issue(cookie, purpose)];
   expect(first).not.toBe(second);
   expect(challenges.isValid(first, cookie, purpose)).toBe(true);
@@ -24,7 +21,7 @@ test('a challenge is valid once, for five minutes, and for one cookie', async ()
 
 test('a used challenge stays used until it expires', async () => {
   const world = createTestWorld();
-  const challenges = createPasskeyChallenges(world);
+  const challenges = createChallenges(world);
   const early = challenges.issue(cookie, purpose);
   challenges.use(early);
   await world.advance(challengeMs - 1);
@@ -33,7 +30,7 @@ test('a used challenge stays used until it expires', async () => {
 });
 
 test('a challenge is valid for its purpose only', () => {
-  const challenges = createPasskeyChallenges(createTestWorld());
+  const challenges = createChallenges(createTestWorld());
   const purposes = ['add', 'sign-in', 'confirm'] as const;
   const seen = purposes.map((issued) => {
     const challenge = challenges.issue(cookie, issued);
@@ -46,9 +43,9 @@ test('a challenge is valid for its purpose only', () => {
 });
 
 test('a changed, foreign or empty challenge is not valid', () => {
-  const challenges = createPasskeyChallenges(createTestWorld());
+  const challenges = createChallenges(createTestWorld());
   const issued = challenges.issue(cookie, purpose);
-  const other = createPasskeyChallenges({
+  const other = createChallenges({
     monotonic: () => 0,
     randomBytes: (length) => new Uint8Array(length),
   }).issue(cookie, purpose);

@@ -15,29 +15,29 @@ const expiryBytes = 8;
 const bodyBytes = expiryBytes + nonceBytes;
 
 /** What the answer to a challenge does: adds a passkey, signs in, or confirms an action. */
-export type PasskeyPurpose = 'add' | 'sign-in' | 'confirm';
+export type ChallengePurpose = 'add' | 'sign-in' | 'confirm';
 
-export interface PasskeyChallenges {
+export interface Challenges {
   /** @param token the cookie of the page that asks @returns base64url */
-  issue(token: string, purpose: PasskeyPurpose): string;
+  issue(token: string, purpose: ChallengePurpose): string;
   /**
    * Whether the challenge was issued for this cookie and purpose, has not expired, and was not
    * used.
    */
-  isValid(challenge: string, token: string, purpose: PasskeyPurpose): boolean;
+  isValid(challenge: string, token: string, purpose: ChallengePurpose): boolean;
   /** Marks a challenge as used; false if it is used already. */
   use(challenge: string): boolean;
 }
 
-export function createPasskeyChallenges({
+export function createChallenges({
   monotonic,
   randomBytes,
-}: Pick<World, 'monotonic' | 'randomBytes'>): PasskeyChallenges {
+}: Pick<World, 'monotonic' | 'randomBytes'>): Challenges {
   const key = lazy(() => randomBytes(keyBytes));
   /** Used challenges, each with the time when it expires. */
   const used = new Map<string, number>();
 
-  const seal = (body: Uint8Array, token: string, purpose: PasskeyPurpose): Buffer =>
+  const seal = (body: Uint8Array, token: string, purpose: ChallengePurpose): Buffer =>
     createHmac('sha256', key()).update(body).update(`${purpose}:${token}`).digest();
 
   return {
