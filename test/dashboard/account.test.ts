@@ -4,13 +4,12 @@ import { afterEach, expect, test } from 'vitest';
 import { totpCode, totpStep } from '../../src/domain/access/totp.ts';
 import { recoveryCodes } from '../../src/store/schema/admin-schema.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
-import { password, signedIn, type Visitor, visitorOf } from '../support/visitor.ts';
+import { password, signedIn, signInAs, type Visitor, visitorOf } from '../support/visitor.ts';
 
 afterEach(closeApps);
 
 const minuteMs = 60_000;
 const account = '/dashboard/settings/account';
-const signInPath = '/dashboard/sign-in';
 
 const codesIn = (text: string): string[] => text.match(/\b[a-z2-7]{4}(?:-[a-z2-7]{4}){5}\b/g) ?? [];
 
@@ -29,7 +28,7 @@ async function enrol(app: TestApp, visitor: Visitor) {
 }
 
 const signIn = (app: TestApp, fields: Record<string, string>) =>
-  visitorOf(app).submit(signInPath, 'sign-in', { password, ...fields });
+  signInAs(visitorOf(app), { password, ...fields });
 
 test('S-140 one session is signed out by its row, and no other', async () => {
   const app = await openApp();

@@ -5,7 +5,13 @@ import { base as home } from '../../src/dashboard/page.ts';
 import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { newTotpSecret } from '../../src/domain/access/totp.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
-import { password, setPassword, type Visitor, visitorOf } from '../support/visitor.ts';
+import {
+  password,
+  setPassword,
+  signInAs as signIn,
+  type Visitor,
+  visitorOf,
+} from '../support/visitor.ts';
 
 afterEach(closeApps);
 
@@ -24,8 +30,6 @@ async function behindProxy() {
   return { app, from };
 }
 
-const signIn = (visitor: Visitor, fields: Record<string, string>) =>
-  visitor.submit(`${home}/sign-in`, 'sign-in', fields);
 const usePasskey = (visitor: Visitor) =>
   visitor.submit(`${home}/sign-in`, 'use-passkey', { passkey: '{}' });
 

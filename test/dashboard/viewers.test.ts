@@ -2,34 +2,33 @@
 // viewer; a new one fails here until it is decided.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { createDashboard, pages } from '../../src/dashboard/dashboard.ts';
-import type { DashboardOptions } from '../../src/dashboard/page.ts';
+import { pages } from '../../src/dashboard/dashboard.ts';
 import { authorizePages } from '../../src/dashboard/pages/stores/authorize-page.tsx';
 import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/access/totp.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
-import type { Records } from '../../src/store/open-records.ts';
 import { closeApps, merchantKey, openApp, type TestApp } from '../support/app.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { openTill, type Till } from '../support/checkout.ts';
+import { dashboardRoutes } from '../support/dashboard-routes.ts';
 import { listenTo } from '../support/event-stream.ts';
 import {
   cheapHash,
   password,
   signedIn,
   signedInViewer,
+  signInAs,
+  signInPath,
   type Visitor,
   viewerPassword,
   visitorOf,
 } from '../support/visitor.ts';
-import { createTestWorld } from '../support/world.ts';
 
 afterEach(closeApps);
 
 const home = '/dashboard';
 const account = `${home}/settings/account`;
 const people = `${home}/settings/people`;
-const signInPath = `${home}/sign-in`;
 
 /** Routes without a session. */
 const forStrangers = new Set([
@@ -62,17 +61,6 @@ const forViewers: Readonly<Record<string, readonly string[]>> = {
   [`${home}/*`]: [],
   '/api-keys/*': [],
 };
-
-/** Every path that the dashboard answers, from its router. */
-function routes(records: Records): string[] {
-  const options = {
-    ...{ world: createTestWorld(), records, extraPages: [] },
-    feed: { listenToAll: () => () => undefined },
-  } as unknown as DashboardOptions;
-  const { app, stop } = createDashboard(options);
-  stop();
-  return [...new Set(app.routes.map(({ path }) => path.replace(/(?<=.)\/$/, '')))];
-}
 
 const actionsAt = (path: string): string[] =>
   [...pages, ...authorizePages].flatMap((page) => {
@@ -110,7 +98,7 @@ describe('every route of the dashboard', () => {
     const viewer = await signedInViewer(shop.app);
     await viewer.get(account);
     const before = await auditCount(shop.app);
-    const paths = await shop.app.withStore(async (records) => routes(records));
+    const paths = await dashboardRoutes(shop.app);
     expect(paths.length).toBeGreaterThan(60);
     const decided = new Set([...forStrangers, ...Object.keys(forViewers)]);
     expect([...decided].filter((path) => !paths.includes(path))).toEqual([]);
@@ -209,7 +197,7 @@ describe('a person', () => {
   const code = (app: TestApp, secret = '') => totpCode(secret, totpStep(app.world.now()));
 
   const attempt = async (app: TestApp, fields: Record<string, string>) =>
-    (await visitorOf(app).submit(signInPath, 'sign-in', fields)).status;
+    (await signInAs(visitorOf(app), fields)).status;
 
   const viewerId = (app: TestApp) =>
     app.withStore(async ({ admin }) => admin.personNamed('Anna')?.id ?? 0);
@@ -278,7 +266,7 @@ describe('a person', () => {
       }),
     );
     const guess = async (client: string, fields: Record<string, string>) =>
-      (await from(client).submit(signInPath, 'sign-in', fields)).status;
+      (await signInAs(from(client), fields)).status;
     const asViewer = { username: 'Anna', password: viewerPassword, code: '000000' };
     const statuses = [];
     for (let at = 1; at <= 7; at += 1) statuses.push(await guess(`203.0.${at}.1`, asViewer));

@@ -81,6 +81,37 @@ export function visitorOf({ port }: Pick<TestApp, 'port'>, options: VisitorOptio
   return visitor;
 }
 
+export const signInPath = '/dashboard/sign-in';
+
+/** What the page that asks for the code sends along; undefined on any other page. */
+export const proofIn = ({ text }: Pick<Seen, 'text'>): string | undefined =>
+  /name="password-proof" value="([^"]+)"/.exec(text)?.[1];
+
+/** Signs in with a name and password, then with the code of the fields where a page asks for it. */
+export async function signInAs(
+  visitor: Visitor,
+  { code, 'recovery-code': recovery, ...fields }: Record<string, string>,
+  path = signInPath,
+): Promise<Seen> {
+  const seen = await visitor.submit(path, 'sign-in', fields);
+  const proof = proofIn(seen);
+  if (proof === undefined || (code ?? recovery) === undefined) return seen;
+  return visitor.post(path, codeForm(visitor, proof, { code, 'recovery-code': recovery }));
+}
+
+/** The body of the form that follows a right password. */
+export const codeForm = (
+  { formToken }: Pick<Visitor, 'formToken'>,
+  proof: string,
+  fields: Record<string, string | undefined>,
+): string =>
+  String(
+    new URLSearchParams({
+      ...{ token: formToken, do: 'use-code', 'password-proof': proof },
+      ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? ''])),
+    }),
+  );
+
 /** As paygate keeps a password, but cheap: what it costs stands in it. */
 export function cheapHash(text: string): string {
   const salt = Buffer.from('salt');

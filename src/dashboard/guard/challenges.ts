@@ -1,6 +1,7 @@
-// Challenges for passkeys. A challenge is sealed with a key of this process and bound to its
-// purpose and to the cookie of its page. Issuing one takes no memory, so a flood of requests
-// displaces none. Only a challenge with a correct answer is stored, until it expires.
+// Challenges: to a passkey, and to type a code after the password. A challenge is sealed with a key
+// of this process and bound to its purpose and to the cookie of its page. Issuing one takes no
+// memory, so a flood of requests displaces none. Only a challenge with a correct answer is stored,
+// until it expires.
 // Source: https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -14,8 +15,11 @@ const nonceBytes = 16;
 const expiryBytes = 8;
 const bodyBytes = expiryBytes + nonceBytes;
 
-/** What the answer to a challenge does: adds a passkey, signs in, or confirms an action. */
-export type ChallengePurpose = 'add' | 'sign-in' | 'confirm';
+/** What the answer of a passkey does: adds it, signs in, or confirms an action. */
+export type PasskeyPurpose = 'add' | 'sign-in' | 'confirm';
+
+/** The second: a code completes the sign-in of the person who is described after the colon. */
+export type ChallengePurpose = PasskeyPurpose | `code:${string}`;
 
 export interface Challenges {
   /** @param token the cookie of the page that asks @returns base64url */
@@ -38,7 +42,10 @@ export function createChallenges({
   const used = new Map<string, number>();
 
   const seal = (body: Uint8Array, token: string, purpose: ChallengePurpose): Buffer =>
-    createHmac('sha256', key()).update(body).update(`${purpose}:${token}`).digest();
+    createHmac('sha256', key())
+      .update(body)
+      .update(JSON.stringify([purpose, token]))
+      .digest();
 
   return {
     issue(token, purpose) {

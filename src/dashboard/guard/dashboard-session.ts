@@ -1,6 +1,6 @@
 // Signing in and out, and the password (with a code if an authenticator app is set up) or passkey
-// again before harmful actions. A session always begins with a new token, whatever cookie the
-// browser sent.
+// again before harmful actions. Signing in asks for the code after the password. A session always
+// begins with a new token, whatever cookie the browser sent.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { networkPrefix48 } from '../../domain/access/client-address.ts';
@@ -18,8 +18,9 @@ import {
 } from '../../store/access/admin.ts';
 import type { Tx } from '../../store/db/writer.ts';
 import { base, field, type PageRequest } from '../page.ts';
-import { atField, fieldError } from '../parts/form-fields.ts';
+import { FieldErrors, fieldError } from '../parts/form-fields.ts';
 import { clientOf, recordChange } from './audit-entry.ts';
+import type { ChallengePurpose } from './challenges.ts';
 import { type ProvenPasskey, provenPasskey } from './passkeys.ts';
 import type { PasswordClient } from './password.ts';
 
@@ -56,10 +57,10 @@ function setDashboardCookie(
 }
 
 /**
- * @returns the person whose password and secret were checked, by the field `username`
- * @throws PaygateError limited, unauthorized for a wrong name, password or code
+ * @returns the person whose password was checked, by the field `username`
+ * @throws PaygateError limited, unauthorized for a wrong name or password
  */
-async function checkCredentials(request: PageRequest): Promise<Person> {
+async function checkPassword(request: PageRequest): Promise<Person> {
   const { admin } = request.parts.records;
   const name = field(request, 'username');
   const named = name === '' ? admin.operator() : admin.personNamed(name);
@@ -68,12 +69,6 @@ async function checkCredentials(request: PageRequest): Promise<Person> {
   const tried = person ?? admin.operator();
   const isRight = tried !== undefined && (await isPasswordRight(request, tried));
   if (person === undefined || !isRight) throw wrongCredentials(admin);
-  const { id, totpSecret, totpStep } = person;
-  const { isKnown } = passwordClientOf(request);
-  // All unknown clients share one limit: each of them has the password, and may use many addresses.
-  const attempt = { who: `${isKnown ? 'known' : 'strangers'} ${id}`, isStranger: !isKnown };
-  const own = { ...request, account: admin.of(id) };
-  if (totpSecret !== null) await useCode(own, attempt, totpSecret, totpStep);
   return person;
 }
 
@@ -133,30 +128,34 @@ async function useCode(
 }
 
 /** The password before it was right. */
-class WrongCode extends PaygateError {
-  constructor(what: 'code' | 'recovery code' | undefined) {
-    super(
-      'unauthorized',
-      what === undefined
-        ? 'The password is right. Type the code from your authenticator app, too.'
-        : `This ${what} is wrong, or was already used.`,
-    );
+class WrongCode extends FieldErrors {
+  constructor(name: 'code' | 'recovery-code', text: string) {
+    super('unauthorized', new Map([[name, { label: '', text }]]));
   }
 }
 
-/** @throws PaygateError unauthorized */
+/** @throws WrongCode */
 async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
-  const { account, parts } = request;
+  const { account, parts, now } = request;
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const code = field(request, 'code');
-  if (code === '') throw new WrongCode(undefined);
-  const step = matchingStep(secret, code, request.now, after);
+  if (code === '') throw new WrongCode('code', 'Type the code that your authenticator app shows.');
+  const step = matchingStep(secret, code, now, after);
   const taken =
     step !== undefined && (await parts.records.database.write((tx) => account.takeStep(tx, step)));
-  if (!taken) throw new WrongCode('code');
+  if (taken) return;
+  const isOld = matchingStep(secret, code, now, 0) !== undefined;
+  throw new WrongCode(
+    'code',
+    isOld
+      ? 'This code, or a newer one, was already used. Wait for the next one: your app shows a new ' +
+          'code every 30 seconds.'
+      : 'This code is wrong. Type the one that your app shows now for this paygate. If it stays ' +
+          'wrong, the clock of the app may be.',
+  );
 }
 
-/** @throws PaygateError unauthorized */
+/** @throws WrongCode */
 async function useRecoveryCode(request: PageRequest): Promise<void> {
   const { account } = request;
   const code = parseRecoveryCode(field(request, 'recovery-code'));
@@ -168,7 +167,8 @@ async function useRecoveryCode(request: PageRequest): Promise<void> {
       return true;
     }));
   if (isUsed) return;
-  throw new WrongCode('recovery code');
+  const text = 'This recovery code is wrong, or was already used. Each one works once.';
+  throw new WrongCode('recovery-code', text);
 }
 
 /**
@@ -211,24 +211,87 @@ function logRefusedSignIn(request: PageRequest, error: unknown): void {
   });
 }
 
-export async function signIn(request: PageRequest): Promise<void> {
-  const { admin, database } = request.parts.records;
-  let own: PageRequest;
-  let token: string;
+/** Logs why the attempt failed, if it fails. */
+async function logIfRefused<T>(request: PageRequest, attempt: () => Promise<T>): Promise<T> {
   try {
-    const { id, passwordHash, totpSecret } = await checkCredentials(request);
-    own = { ...request, account: admin.of(id) };
-    token = await database.write((tx) => {
-      const now = own.account.person();
-      // The password or the authenticator app changed while we were hashing: reject.
-      if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret)
-        throw wrongCredentials(admin);
-      return beginSession(tx, own);
-    });
+    return await attempt();
   } catch (error) {
     logRefusedSignIn(request, error);
     throw error;
   }
+}
+
+/**
+ * Checks name and password, and begins the session of a person without an authenticator app.
+ * @returns for another person: what `signInByCode` needs in the field `password-proof`
+ */
+export const signIn = (request: PageRequest): Promise<string | undefined> =>
+  logIfRefused(request, async () => {
+    const person = await checkPassword(request);
+    const { world, challenges } = request.parts;
+    if (person.totpSecret === null) {
+      await beginCheckedSession(request, person);
+      return undefined;
+    }
+    world.log.info('sign-in: the password was right, a code is required', {
+      client: clientOf(request),
+      person: person.name,
+    });
+    return challenges.issue(request.token, codePurpose(person));
+  });
+
+/** Each person has another one. A new password and another authenticator app change it. */
+const codePurpose = ({ passwordHash, totpSecret }: Person): ChallengePurpose =>
+  `code:${passwordHash} ${totpSecret}`;
+
+const passwordProof = ({ form }: PageRequest): string => form.get('password-proof') ?? '';
+
+/** The person whose right password this browser sent lately, and whose code is required now. */
+export const personWithProof = (request: PageRequest): Person | undefined =>
+  request.parts.records.admin
+    .people()
+    .find((person) =>
+      request.parts.challenges.isValid(passwordProof(request), request.token, codePurpose(person)),
+    );
+
+/** Completes the sign-in of the person of `password-proof` with a code. */
+export const signInByCode = (request: PageRequest): Promise<void> =>
+  logIfRefused(request, async () => {
+    const { network, isKnown } = passwordClientOf(request);
+    const { limits, challenges, records } = request.parts;
+    // As many as passwords, and counted apart: one sign-in has one of each.
+    limits.take('password', `code ${network}`);
+    const person = personWithProof(request);
+    if (!person?.totpSecret) throw passwordAgain();
+    const own = { ...request, account: records.admin.of(person.id) };
+    // All unknown clients share one limit: each has the password, and may use many addresses.
+    const attempt = {
+      who: `${isKnown ? 'known' : 'strangers'} ${person.id}`,
+      isStranger: !isKnown,
+    };
+    await useCode(own, attempt, person.totpSecret, person.totpStep);
+    if (!challenges.use(passwordProof(request))) throw passwordAgain();
+    await beginCheckedSession(request, person);
+  });
+
+const passwordAgain = (): PaygateError =>
+  new PaygateError(
+    'unauthorized',
+    'The code came more than five minutes after the password, or your sign-in was changed or used ' +
+      'meanwhile. Type your password again.',
+  );
+
+/** @param person as read before the password or code was checked */
+async function beginCheckedSession(request: PageRequest, person: Person): Promise<void> {
+  const { admin, database } = request.parts.records;
+  const own = { ...request, account: admin.of(person.id) };
+  const token = await database.write((tx) => {
+    const now = own.account.person();
+    // The password or the authenticator app changed while it was checked: reject.
+    if (now?.passwordHash !== person.passwordHash || now.totpSecret !== person.totpSecret)
+      throw wrongCredentials(admin);
+    return beginSession(tx, own);
+  });
   logSignIn(own);
   setSessionCookie(request, token);
 }
@@ -240,25 +303,19 @@ export function logSignIn(request: PageRequest, by?: 'passkey' | 'link'): void {
 }
 
 /** Signs in with the passkey of the form. It needs no password and no code. */
-export async function signInByPasskey(request: PageRequest): Promise<void> {
-  let own: PageRequest;
-  let token: string;
-  try {
+export const signInByPasskey = (request: PageRequest): Promise<void> =>
+  logIfRefused(request, async () => {
     request.parts.limits.take('passkey', networkPrefix48(clientOf(request)));
     const proven = await provenPasskey(request, 'sign-in');
     const { admin, database } = request.parts.records;
-    own = { ...request, account: admin.of(proven.personId) };
-    token = await database.write((tx) => {
+    const own = { ...request, account: admin.of(proven.personId) };
+    const token = await database.write((tx) => {
       notePasskeyUse(tx, own, proven);
       return beginSession(tx, own);
     });
-  } catch (error) {
-    logRefusedSignIn(request, error);
-    throw error;
-  }
-  logSignIn(own, 'passkey');
-  setSessionCookie(request, token);
-}
+    logSignIn(own, 'passkey');
+    setSessionCookie(request, token);
+  });
 
 /** @throws PaygateError unauthorized if the passkey was removed or copied meanwhile */
 function notePasskeyUse(
@@ -307,28 +364,19 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
     const missing = isTyped ? 'code' : 'password';
     throw fieldError('forbidden', missing, `Type your password again${what} for this.`);
   }
-  try {
-    await checkPasswordAgain(request);
-  } catch (error) {
-    logRefusedSignIn(request, error);
-    throw error;
-  }
+  await logIfRefused(request, () => checkPasswordAgain(request));
   await request.parts.records.database.write((tx) => confirmSession(tx, request));
 }
 
-async function confirmByPasskey(request: PageRequest): Promise<void> {
-  try {
+const confirmByPasskey = (request: PageRequest): Promise<void> =>
+  logIfRefused(request, async () => {
     request.parts.limits.take('passkey', `session ${signedIn(request).id}`);
     const proven = await provenPasskey(request, 'confirm');
     await request.parts.records.database.write((tx) => {
       notePasskeyUse(tx, request, proven);
       confirmSession(tx, request);
     });
-  } catch (error) {
-    logRefusedSignIn(request, error);
-    throw error;
-  }
-}
+  });
 
 async function checkPasswordAgain(request: PageRequest): Promise<void> {
   const person = request.account.person();
@@ -339,12 +387,7 @@ async function checkPasswordAgain(request: PageRequest): Promise<void> {
   if (totpSecret === null) return;
   // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
   const attempt = { who: `session ${signedIn(request).id}`, isStranger: false };
-  try {
-    await useCode(request, attempt, totpSecret, totpStep);
-  } catch (error) {
-    const name = field(request, 'recovery-code') === '' ? 'code' : 'recovery-code';
-    throw atField(name, '', error);
-  }
+  await useCode(request, attempt, totpSecret, totpStep);
 }
 
 /**

@@ -13,7 +13,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { ownerName } from '../../store/access/admin.ts';
 import type { NewPasskey } from '../../store/access/second-factors.ts';
 import type { PageRequest } from '../page.ts';
-import { type ChallengePurpose, challengeMs } from './challenges.ts';
+import { challengeMs, type PasskeyPurpose } from './challenges.ts';
 
 /** Ed25519, ECDSA with P-256, RSA (RFC 8812, RFC 9053). */
 const algorithms = [-8, -7, -257];
@@ -72,7 +72,7 @@ function siteOf(request: PageRequest): { readonly origin: string; readonly rpId:
 
 const challengeOf = (
   { parts, token }: PageRequest,
-  purpose: ChallengePurpose,
+  purpose: PasskeyPurpose,
 ): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(parts.challenges.issue(token, purpose), 'base64url'));
 
@@ -82,7 +82,7 @@ const challengeOf = (
  */
 export async function passkeyRequest(
   request: PageRequest,
-  purpose: ChallengePurpose,
+  purpose: PasskeyPurpose,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await webAuthn();
   return generateAuthenticationOptions({
@@ -133,7 +133,7 @@ const listed = (transports: string): string[] => transports.split(',').filter(Bo
  */
 export async function provenPasskey(
   request: PageRequest,
-  purpose: ChallengePurpose,
+  purpose: PasskeyPurpose,
 ): Promise<ProvenPasskey> {
   const { origin } = siteOf(request);
   const response = answerIn(request, 'passkey') as AuthenticationResponseJSON;
@@ -204,7 +204,7 @@ function answerIn({ form }: PageRequest, name: string): object {
 }
 
 /** Accepts a challenge of ours for this purpose, and remembers it for its use. */
-function expectedChallenge({ parts, token }: PageRequest, purpose: ChallengePurpose) {
+function expectedChallenge({ parts, token }: PageRequest, purpose: PasskeyPurpose) {
   let given = '';
   return {
     check: (challenge: string): boolean => {

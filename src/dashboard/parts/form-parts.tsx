@@ -97,9 +97,10 @@ interface CodeFieldProps {
   /** The action of the form, if other forms of the page have a field of this name. */
   readonly form?: string | undefined;
   readonly isOptional?: boolean;
+  readonly hasFocus?: boolean | undefined;
 }
 
-export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
+export const CodeField = ({ request, form, isOptional, hasFocus }: CodeFieldProps) => (
   <>
     <label>
       Code from your authenticator app
@@ -108,6 +109,7 @@ export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
         inputmode="numeric"
         autocomplete="one-time-code"
         required={isOptional !== true}
+        autofocus={hasFocus}
         {...(request && faultAttributes(request, 'code', form))}
       />
     </label>
@@ -115,20 +117,25 @@ export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
   </>
 );
 
-interface SecondFactorProps extends Pick<PasswordAgainProps, 'request' | 'form'> {
-  /** Whose codes these may be; of several people some have none. */
-  readonly accounts?: readonly PageRequest['account'][];
+interface SecondFactorProps extends PasswordAgainProps {
+  /** The page is for the code alone. */
+  readonly hasFocus?: boolean;
 }
 
 /** The code of the authenticator app, or a recovery code in its place. */
-export const SecondFactorFields = ({ request, form, accounts }: SecondFactorProps) => {
-  const all = accounts ?? [request.account];
-  const hasCodes = all.some((account) => account.recoveryCodesLeft() > 0);
+export const SecondFactorFields = ({ request, form, hasFocus }: SecondFactorProps) => {
+  const hasCodes = request.account.recoveryCodesLeft() > 0;
+  const isRecovery = faultOf(request, 'recovery-code', form) !== undefined;
   return (
     <>
-      <CodeField request={request} form={form} isOptional={hasCodes || all.length > 1} />
+      <CodeField
+        request={request}
+        form={form}
+        isOptional={hasCodes}
+        hasFocus={hasFocus && !isRecovery}
+      />
       {hasCodes ? (
-        <details open={faultOf(request, 'recovery-code', form) !== undefined}>
+        <details open={isRecovery}>
           <summary>Use a recovery code instead</summary>
           <label>
             Recovery code

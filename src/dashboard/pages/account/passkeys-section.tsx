@@ -4,7 +4,7 @@ import { browserName } from '../../../domain/access/browser-name.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import { Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
-import type { ChallengePurpose } from '../../guard/challenges.ts';
+import type { PasskeyPurpose } from '../../guard/challenges.ts';
 import { isPasswordRecent, requireRecentPassword } from '../../guard/dashboard-session.ts';
 import {
   arePasskeysPossible,
@@ -79,7 +79,7 @@ const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
 
 /** What the script asks before it uses a passkey. */
 export const askPasskey =
-  (purpose: ChallengePurpose) =>
+  (purpose: PasskeyPurpose) =>
   async (request: PageRequest): Promise<ActionResult> => ({
     send: request.context.json(await passkeyRequest(request, purpose)),
   });

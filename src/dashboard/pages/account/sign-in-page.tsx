@@ -2,11 +2,13 @@
 
 import {
   pageAfterSignIn,
+  personWithProof,
   signIn,
+  signInByCode,
   signInByPasskey,
   signOut,
 } from '../../guard/dashboard-session.ts';
-import { base, type Page, type PageRequest } from '../../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { Form, SecondFactorFields, UserName, ZoneField } from '../../parts/form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
 import { isPasskeyOffered, PasskeyButton } from '../../parts/passkey-button.tsx';
@@ -20,16 +22,26 @@ export const signInPage: Page = {
   show: (request) => signInMarkup(request),
   actions: {
     'sign-in': async (request) => {
-      await signIn(request);
-      return { to: pageAfterSignIn(request.context.req.query('next')) };
+      const proof = await signIn(request);
+      if (proof === undefined) return toPage(request);
+      const form = new URLSearchParams({ 'password-proof': proof });
+      return { show: signInMarkup({ ...request, form }) };
+    },
+    'use-code': async (request) => {
+      await signInByCode(request);
+      return toPage(request);
     },
     'ask-passkey': askPasskey('sign-in'),
     'use-passkey': async (request) => {
       await signInByPasskey(request);
-      return { to: pageAfterSignIn(request.context.req.query('next')) };
+      return toPage(request);
     },
   },
 };
+
+const toPage = ({ context }: PageRequest): ActionResult => ({
+  to: pageAfterSignIn(context.req.query('next')),
+});
 
 const SessionEnded = () => (
   <p role="alert" class="problem">
@@ -67,6 +79,8 @@ function signInMarkup(request: PageRequest) {
       </NarrowPage>
     );
   }
+  const proven = personWithProof(request);
+  if (proven !== undefined) return codeMarkup({ ...request, account: admin.of(proven.id) });
   return (
     <NarrowPage title="Sign in">
       <ProblemNote request={request} />
@@ -86,13 +100,6 @@ function signInMarkup(request: PageRequest) {
             autofocus={!admin.hasViewers()}
           />
         </label>
-        {people.some(({ totpSecret }) => totpSecret !== null) ? (
-          <SecondFactorFields
-            request={request}
-            form="sign-in"
-            accounts={people.map(({ id }) => admin.of(id))}
-          />
-        ) : null}
       </Form>
       {people.some(({ id }) => isPasskeyOffered({ ...request, account: admin.of(id) })) ? (
         <Form request={request} action="use-passkey" label="Sign in with a passkey">
@@ -109,6 +116,25 @@ function signInMarkup(request: PageRequest) {
     </NarrowPage>
   );
 }
+
+/** Only after a right password: no other page says who has an authenticator app. */
+const codeMarkup = (request: PageRequest) => (
+  <NarrowPage title="Your code">
+    <ProblemNote request={request} />
+    <Form request={request} action="use-code" button="Sign in">
+      <input
+        type="hidden"
+        name="password-proof"
+        value={request.form.get('password-proof') ?? undefined}
+      />
+      <ZoneField />
+      <SecondFactorFields request={request} form="use-code" hasFocus />
+    </Form>
+    <p>
+      <a href={request.url}>Start again</a>
+    </p>
+  </NarrowPage>
+);
 
 const NameField = ({ request }: { readonly request: PageRequest }) => (
   <label>
