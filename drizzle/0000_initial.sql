@@ -278,6 +278,7 @@ CREATE TABLE `links` (
 	`suggested` text DEFAULT '[]' NOT NULL,
 	`adjust_basis_points` integer,
 	`note` text NOT NULL,
+	`asks_email` integer NOT NULL,
 	`is_active` integer NOT NULL,
 	`max_orders` integer,
 	`order_count` integer DEFAULT 0 NOT NULL,
@@ -391,6 +392,15 @@ CREATE TABLE `tills` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tills_code_hash_unique` ON `tills` (`code_hash`);--> statement-breakpoint
 CREATE UNIQUE INDEX `tills_token_hash_unique` ON `tills` (`token_hash`);--> statement-breakpoint
+CREATE TABLE `typed_emails` (
+	`order_id` integer PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`typed_at` integer NOT NULL,
+	FOREIGN KEY (`order_id`) REFERENCES `orders`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `typed_emails_network` ON `typed_emails` (`network`,`typed_at`);--> statement-breakpoint
+CREATE INDEX `typed_emails_age` ON `typed_emails` (`typed_at`);--> statement-breakpoint
 CREATE TABLE `attempts` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`channel` text NOT NULL,

@@ -72,7 +72,7 @@ export async function orderByLink(
   const form = { ...sent, price: adjusted(sent.price, adjustmentOf(options, link)) };
   const { records, world, walletGap, checkIssuing, isPending, onIssued } = options;
   const { id, storeId, currency } = link;
-  const { price, note, language, network } = form;
+  const { price, note, customerEmail, language, network } = form;
   const before = ownOrder(options, link, form);
   if (before !== undefined && isAsSent(options, before, form)) return before;
   const hashed = (): string => payerNetworkOf(records, network);
@@ -85,7 +85,8 @@ export async function orderByLink(
   const made = await records.database.write((tx) => {
     const now = world.now();
     makePayerSecret(records, world, tx);
-    const ordered = { publicId, price, note, rateCents, language, payerNetwork: hashed() };
+    const texts = { note, customerEmail, language };
+    const ordered = { publicId, price, rateCents, ...texts, payerNetwork: hashed() };
     // The other click of a double click may have been first, or money may have come.
     const own = ownOrder(options, link, form);
     if (own !== undefined) {
@@ -143,7 +144,7 @@ export function ownOrder(
 function isAsSent(
   { records: { orderView }, world }: LinkOrderOptions,
   row: OrderRow,
-  { price, note }: SentForm,
+  { price, note, customerEmail }: SentForm,
 ): boolean {
   const record = orderView.record(row);
   const known = record.facts.price;
@@ -156,6 +157,7 @@ function isAsSent(
   return (
     isSame &&
     row.reference === note &&
+    row.customerEmail === customerEmail &&
     shownOrder(orderView, record, world.now()).stage === 'payable'
   );
 }

@@ -21,7 +21,7 @@ import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { adjustmentOf, type LinkOrderOptions, orderByLink, ownOrder } from './link-order.ts';
 import { orderOfCookie, setOrderCookie } from './payer-cookie.ts';
-import { amountRefusal, fieldErrors, typedAgain } from './payer-errors.ts';
+import { fieldErrors, refusedFields, typedAgain } from './payer-errors.ts';
 import type { FieldTexts, ShownLink } from './payer-form.tsx';
 import { LinkPage } from './payer-page.tsx';
 import { type Reading, readingOf } from './reading.ts';
@@ -50,12 +50,16 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   function requested(context: Context): RequestedLink {
     const id = context.req.param('id') ?? '';
     const link = isId('lnk', id) ? records.linkView.byPublicId(id) : undefined;
-    const asked = link && askedFor(context, link);
+    const asked = link && askedFor(context, askingWhatIsSent(link));
     takeRequest('page', context);
     if (hasSecret(context)) throw new PaygateError('invalid', 'A private key');
     if (asked === undefined) throw new PaygateError('not_found', 'Unknown link');
     return asked;
   }
+
+  /** Without a mail server, no mail would go to the address. */
+  const askingWhatIsSent = (link: LinkRow): LinkRow =>
+    records.state.mailServer.read() === undefined ? { ...link, asksEmail: false } : link;
 
   /** Every page of a link, also of an error, has the frames and the language of its store. */
   function askedFor(context: Context, link: LinkRow): RequestedLink {
@@ -113,12 +117,10 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
       setOrderCookie(records, context, { linkId, orderId: publicId, secure });
       return context.redirect(`../o/${publicId}${reading.langQuery}`, 303);
     } catch (error) {
-      const amount =
-        link.amount === null && error instanceof LinkRefusal
-          ? amountRefusal(error.reason, reading)
-          : undefined;
-      if (amount === undefined) throw error;
-      return page(context, asked, { typed: entered, errors: { amount } });
+      const errors =
+        error instanceof LinkRefusal ? refusedFields(link, error.reason, reading) : undefined;
+      if (errors === undefined) throw error;
+      return page(context, asked, { typed: entered, errors });
     }
   });
   app.onError((error, context) => sendLinkError(options, context, error));
@@ -152,6 +154,7 @@ const enteredIn = (
 ): FieldTexts & { readonly formKey: string | undefined } => ({
   amount: form.getAll('amount').at(-1),
   note: form.get('note') ?? undefined,
+  email: form.get('email') ?? undefined,
   formKey: form.get('key') ?? undefined,
 });
 
@@ -160,6 +163,8 @@ const refusalTexts: Readonly<Record<LinkRefusalReason, (words: Words) => Message
   'used-up': ({ link }) => link.closed,
   gap: ({ errors }) => errors.gap,
   network: ({ errors }) => errors.network,
+  // It stands at its field.
+  emails: ({ errors }) => errors.limited,
   'no-price': ({ errors }) => errors.noPrice,
   // Its fixed amount can't be paid any more.
   'too-small': ({ link }) => link.closed,

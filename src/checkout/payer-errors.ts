@@ -23,7 +23,9 @@ export const fieldErrors = (
       problem.field,
       problem.field === 'amount'
         ? amountError(link, problem, reading)
-        : noteError(problem, reading),
+        : problem.field === 'note'
+          ? noteError(problem, reading)
+          : emailError(problem, reading),
     ]),
   );
 
@@ -79,8 +81,24 @@ function noteError({ reason, limit = 0 }: PayerProblem, { words: { link } }: Rea
   }
 }
 
+const emailError = ({ reason }: PayerProblem, { words: { link } }: Reading): string =>
+  reason === 'private-material' ? link.privateKey : link.wrongEmail(nameInText(exampleEmail));
+
+const exampleEmail = 'anna@example.com';
+
+/** What a customer can change after a refusal. Only an entered amount can be. */
+export function refusedFields(
+  { amount }: Pick<LinkRow, 'amount'>,
+  reason: LinkRefusalReason,
+  reading: Reading,
+): FieldTexts | undefined {
+  if (reason === 'emails') return { email: reading.words.link.manyEmails };
+  const text = amount === null ? amountRefusal(reason, reading) : undefined;
+  return text === undefined ? undefined : { amount: text };
+}
+
 /** A text for an amount that the price of now makes too small or too large. */
-export const amountRefusal = (
+const amountRefusal = (
   reason: LinkRefusalReason,
   { words: { link }, formats }: Reading,
 ): string | undefined => {

@@ -13,6 +13,7 @@ import { type LanguageFormats, nameInText } from './words/language-formats.ts';
 export interface FieldTexts {
   readonly amount?: string | undefined;
   readonly note?: string | undefined;
+  readonly email?: string | undefined;
 }
 
 export interface ShownLink {
@@ -49,6 +50,7 @@ export const PayerForm = ({ shown, reading }: LinkPageProps) => {
       <input type="hidden" name="key" value={formKey} />
       {link.amount === null ? <AmountField shown={shown} reading={reading} /> : null}
       {link.note === 'no' ? null : <NoteField shown={shown} reading={reading} />}
+      {link.asksEmail ? <EmailField shown={shown} reading={reading} /> : null}
       <p>
         <button type="submit" class="main">
           {reading.words.link.payWithBitcoin}
@@ -111,6 +113,25 @@ const NoteField = ({ shown: { link, typed, errors }, reading: { words } }: LinkP
           required={link.note === 'required'}
           value={typed.note ?? ''}
           autofocus={errors.note !== undefined && errors.amount === undefined}
+        />
+      )}
+    </FormField>
+  );
+};
+
+const EmailField = ({ shown: { typed, errors }, reading: { words } }: LinkPageProps) => {
+  const { email, emailHint } = words.link;
+  const isFirst = errors.amount === undefined && errors.note === undefined;
+  return (
+    <FormField name="email" label={email} hint={emailHint} error={errors.email}>
+      {(described) => (
+        <input
+          {...described}
+          type="email"
+          dir="ltr"
+          autocomplete="email"
+          value={typed.email ?? ''}
+          autofocus={errors.email !== undefined && isFirst}
         />
       )}
     </FormField>

@@ -26,7 +26,7 @@ import {
 
 export interface NotifierParts {
   readonly world: Pick<World, 'now' | 'monotonic' | 'random' | 'after' | 'schedule' | 'log'>;
-  readonly records: Pick<Records, 'database' | 'notifications'>;
+  readonly records: Pick<Records, 'database' | 'notifications' | 'typedEmails'>;
   readonly sender: NotificationSender;
   /** While the clock may be wrong, nothing fails for good by its age. */
   readonly clock?: AgeJudge;
@@ -198,9 +198,14 @@ export class Notifier {
 
   #tidy(): void {
     const { world, records } = this.#parts;
-    const { database, notifications } = records;
+    const { database, notifications, typedEmails } = records;
     this.#tasks.run(() =>
-      database.write((tx) => notifications.tidy(tx, world.now(), this.#clock.passed(world.now()))),
+      database.write((tx) => {
+        const now = world.now();
+        const passed = this.#clock.passed(now);
+        notifications.tidy(tx, now, passed);
+        typedEmails.tidy(tx, passed);
+      }),
     );
   }
 }

@@ -32,6 +32,7 @@ import { createReceiptPrices } from './orders/receipt-prices.ts';
 import { createRefunds } from './orders/refunds.ts';
 import { SaleSearch } from './orders/sale-search.ts';
 import { createTills } from './orders/tills.ts';
+import { createTypedEmails } from './orders/typed-emails.ts';
 import { createConflictingPayments } from './payments/conflicting-payments.ts';
 import { createPaymentCounts } from './payments/payment-counts.ts';
 import { createPaymentView } from './payments/payment-view.ts';
@@ -75,16 +76,11 @@ export async function openRecords(asked: OpenOptions) {
     const paymentView = createPaymentView(orm);
     const orderView = createOrderView({ orm, headers, conflicts, baseUrl });
     const notifications = createNotifications(orm, catalog, state);
-    const orders = new Orders({
-      notifications,
-      orm,
-      view: orderView,
-      listeners: events,
-      baseUrl,
-      events: createEventRecords(orm, events),
-    });
+    const orderParts = { orm, view: orderView, listeners: events, baseUrl, notifications };
+    const orders = new Orders({ ...orderParts, events: createEventRecords(orm, events) });
     const linkView = createLinkView(orm, baseUrl);
     const idempotency = createIdempotency(orm);
+    const typedEmails = createTypedEmails(orm);
     const linkParts = { orm, view: linkView, orderView, catalog, addresses, orders };
     const paymentCounts = createPaymentCounts(orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
@@ -120,8 +116,9 @@ export async function openRecords(asked: OpenOptions) {
       orderCounts: createOrderCounts(orm),
       saleSearch: new SaleSearch(orm),
       refunds: createRefunds(orm, events),
-      links: new Links({ ...linkParts, idempotency }),
+      links: new Links({ ...linkParts, idempotency, typedEmails }),
       linkView,
+      typedEmails,
       tills: createTills(orm),
       eventView: createEventView(orm),
       ledger: new Ledger({ orm, headers, outbox, orders, conflicts, state, events }),

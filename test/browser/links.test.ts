@@ -11,6 +11,7 @@ import { accessibilityFaults, openPage, sharedBrowser, shiftsOf } from '../suppo
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { fixed, type LinkScene, openLink } from '../support/links.ts';
+import { mailSettings } from '../support/mail-server.ts';
 import { keyboardFaults, languageFaults, overflows } from '../support/page-checks.ts';
 import { type PageSettings, settings, widths } from '../support/page-settings.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -19,7 +20,7 @@ const phone = { viewport: { width: 360, height: 740 } };
 const donation: LinkBody = {
   ...{ title: 'W'.repeat(60), description: `${'Für alle. '.repeat(40)}\n${'x'.repeat(90)}` },
   ...{ currency: 'EUR', min: '1', max: '1000000', suggested: ['5', '10', '25000'] },
-  note: 'required',
+  ...{ note: 'required', ask_email: true },
 };
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -47,6 +48,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     };
   }
 
+  /** Without a mail server, no page asks for a mail address. None listens here. */
+  const setMailServer = ({ app }: LinkScene): Promise<void> =>
+    app.withStore(({ state, database }) =>
+      database.write((tx) => state.mailServer.write(tx, mailSettings(9))),
+    );
+
   const payNewest = async (link: LinkScene): Promise<void> => {
     const [order] = await link.orders();
     link.app.pay(order?.address ?? '', order?.amount_sat ?? 0);
@@ -58,7 +65,8 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     'a phone goes from the form over an error to the paid order, script %s',
     async (javaScriptEnabled) => {
       const link = await openLink(donation);
-      const { amountIn, payWithBitcoin, note } = translationOf('de').words.link;
+      await setMailServer(link);
+      const { amountIn, payWithBitcoin, note, email } = translationOf('de').words.link;
       const { page, end } = await openFor(link, { ...phone, javaScriptEnabled });
       await page.goto(`${urlOf(link)}?lang=de`);
       const amount = page.getByLabel(amountIn('EUR'));
@@ -69,12 +77,14 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       expect(await page.evaluate('document.activeElement.id')).toBe('amount');
       await amount.fill('12,50');
       await page.getByLabel(note).fill('Tisch 4');
+      await page.getByLabel(email).fill('anna@customer.example');
       // The Enter key sends what was typed, not a suggested amount.
       await page.keyboard.press('Enter');
       await page.waitForURL(/\/o\/ord_\w+\?lang=de$/);
       expect(await page.locator('html').getAttribute('lang')).toBe('de');
       await page.getByText('0,00025000 BTC').first().waitFor();
       expect(await page.getByText('Tisch 4').isVisible()).toBe(true);
+      expect((await link.orders())[0]?.customer_email).toBe('anna@customer.example');
       await payNewest(link);
       if (!javaScriptEnabled) await page.reload();
       await page.locator('.pill.good').waitFor();
@@ -142,6 +152,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   async function openAll() {
     const trustedProxy = [parseProxyNetwork('127.0.0.1')];
     const link = await openLink({ ...fixed, description: 'A2' }, { config: { trustedProxy } });
+    await setMailServer(link);
     const pathOf = async (body: LinkBody): Promise<string> =>
       `/l/${(await link.app.post('/links', { title: 'Other', ...body })).body.id}`;
     const all: Shown[] = [

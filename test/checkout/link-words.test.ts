@@ -16,6 +16,7 @@ const open: LinkBody = {
   max: '900',
   suggested: ['5'],
   note: 'optional',
+  ask_email: true,
 };
 const inSatoshis: LinkBody = { min_sat: 1_000, suggested_sat: [5_000], note: 'required' };
 const problems: readonly PayerProblem[] = [
@@ -29,6 +30,8 @@ const problems: readonly PayerProblem[] = [
   { field: 'note', reason: 'too-long', limit: 200 },
   { field: 'note', reason: 'bad-characters' },
   { field: 'note', reason: 'private-material' },
+  { field: 'email', reason: 'no-address' },
+  { field: 'email', reason: 'private-material' },
 ];
 
 async function render(
@@ -86,8 +89,8 @@ test.each(allTranslations.map((each) => [each.code, each] as const))(
       const page = await render(open, translation, problem);
       sentences.add(/class="error" id="\w+-error">([\s\S]*?)<\/span>/.exec(page)?.[1]);
     }
-    // One for both ways in which an amount is no number, one for private keys in both fields.
-    expect(sentences.size).toBe(problems.length - 2);
+    // One for both ways in which an amount is no number, one for private keys in three fields.
+    expect(sentences.size).toBe(problems.length - 3);
     expect(sentences).not.toContain(undefined);
   },
 );

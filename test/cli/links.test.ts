@@ -31,11 +31,11 @@ describe('a link', () => {
   it('is added, listed and shown', async () => {
     const shop = await open();
     const terms = ['--currency', 'EUR', '--min', '5', '--suggested', '5', '10.50'];
-    const others = ['--note', 'optional', '--max-orders', '9'];
+    const others = ['--note', 'optional', '--max-orders', '9', '--ask-email'];
     const link = await json(shop, 'add', '--title', 'Tips', ...terms, ...others);
     expect(link).toMatchObject({
       ...{ store_id: 1, title: 'Tips', currency: 'EUR', amount: null, min: '5.00', max: null },
-      ...{ suggested: ['5.00', '10.50'], note: 'optional', most_orders: 9 },
+      ...{ suggested: ['5.00', '10.50'], note: 'optional', most_orders: 9, ask_email: true },
       ...{ active: true, order_count: 0, url: `https://pay.example.com/l/${link.id}` },
     });
     const added = await links(shop, 'add', '--title', 'Poster', '--amount', '5000');
@@ -50,6 +50,8 @@ describe('a link', () => {
     const text = (await links(shop, 'show', link.id)).stdout;
     expect(text).toMatch(/^amount +from 5.00 EUR$/m);
     expect(text).toMatch(/^suggested +5.00, 10.50$/m);
+    expect(text).toMatch(/^mail address +optional$/m);
+    expect(added.stdout).not.toContain('mail address');
     expect(auditOf(shop)).toEqual([
       ['link.add', 1, { link: poster.id, client: 'command' }],
       ['link.add', 1, { link: link.id, client: 'command' }],
@@ -69,11 +71,14 @@ describe('a link', () => {
     expect(await json(shop, 'set', id, '--no-amount', '--max', '9000')).toMatchObject({
       ...{ amount_sat: null, max_sat: 9_000 },
     });
+    expect(await json(shop, 'set', id, '--ask-email')).toMatchObject({ ask_email: true });
+    expect(await json(shop, 'set', id, '--title', 'A')).toMatchObject({ ask_email: true });
+    expect(await json(shop, 'set', id, '--no-ask-email')).toMatchObject({ ask_email: false });
     expect(await json(shop, 'off', id)).toMatchObject({ active: false });
     const again = await links(shop, 'off', id);
     expect(again.stdout).toMatch(/^Nothing changed\.\n/);
     expect((await links(shop, 'on', id)).stdout).toMatch(/^The link is changed\.\n/);
-    expect(auditOf(shop)).toHaveLength(6);
+    expect(auditOf(shop)).toHaveLength(9);
   });
 });
 

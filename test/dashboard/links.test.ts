@@ -82,6 +82,19 @@ test('is changed, into satoshis as well, and switched off and on', async () => {
   expect(actions).toEqual(['link.change', 'link.change', 'link.change', 'link.add']);
 });
 
+test('asks for a mail address, or for none', async () => {
+  const { app, visitor } = await open();
+  const box = async () =>
+    /<input[^>]* name="ask-email"[^>]*>/.exec((await visitor.get(page)).text)?.[0] ?? '';
+  await add(visitor, { amount: '5000' });
+  expect(await box()).not.toContain('checked');
+  await visitor.submit(page, 'change', { ...empty, amount: '5000', 'ask-email': 'on' });
+  expect(await linksOf(app)).toMatchObject([{ ask_email: true }]);
+  expect(await box()).toContain('checked');
+  await visitor.submit(page, 'change', { ...empty, amount: '5000' });
+  expect(await linksOf(app)).toMatchObject([{ ask_email: false }]);
+});
+
 test('says why a link that is on makes no orders', async () => {
   const { app, visitor } = await open();
   await add(visitor, { amount: '5000' });

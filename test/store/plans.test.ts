@@ -73,7 +73,7 @@ const allowed: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^update "lightning_invoices" set "invoice" = /, '`orders forget`: so many ids'],
   [/^delete from "(attempts|deliveries)"/, 'maintenance: the oldest rows, so many at once'],
   [/^update "deliveries" .*\(select delivery_id from attempts where channel/s, 'doubtful answers'],
-  [/^delete from "notifications"/, 'maintenance: rows that are too old'],
+  [/^delete from "(notifications|typed_emails)"/, 'maintenance: rows that are too old'],
   [/from "headers" where "headers"\."on_best" = 1 order by/, 'only the first row is read'],
   [/^update "headers" set "on_best" = /, 'blocks above a fork'],
   [/^select "order_id" from "deliveries" where .*"created_at" > /, 'events of two days at most'],
@@ -244,7 +244,10 @@ async function callTheRest(shop: Shop): Promise<void> {
     shop.addresses.finishScan(tx, now, 1, 5);
     const link = { ...parseLinkInput({ title: 'Tips' }), publicId: 'lnk_1', storeId: 1 };
     shop.links.change(tx, shop.links.create(tx, now, link).id, link);
-    const { tills } = shop;
+    const { tills, typedEmails } = shop;
+    typedEmails.note(tx, now, 'network', 1);
+    typedEmails.countOf(now, 'network', 0, 0);
+    typedEmails.tidy(tx, now);
     const { id } = tills.add(tx, now, { storeId: 1, name: 'Bar', seenUpTo: null });
     tills.change(tx, id, { name: 'Counter', seenUpTo: 5 });
     tills.setCode(tx, now, id, 'code');

@@ -9,6 +9,7 @@ import { type OrderJson, paymentLine } from '../../src/domain/order/order-json.t
 import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
 import { inSatoshis, priced } from './checkout.ts';
+import { mailSettings } from './mail-server.ts';
 import { openPriced, type PricedApp } from './priced.ts';
 
 export const states = [
@@ -106,7 +107,7 @@ const links: Readonly<Record<string, LinkBody>> = {
   'link, open amount': {
     ...{ title: `${'T'.repeat(100)} – شاي`, description: longTexts.description },
     ...{ currency: 'KWD', min: '0.500', max: '100000', suggested: ['1', '20000.250'] },
-    note: 'required',
+    ...{ note: 'required', ask_email: true },
   },
   'link, closed': { title: 'Poster', amount_sat: 25_000, active: false },
 };
@@ -189,6 +190,10 @@ const setLatePolicy = (app: PricedApp, latePolicy: LatePolicy): Promise<void> =>
 
 /** The pages of links. */
 async function makeLinks(app: PricedApp): Promise<NamedPage[]> {
+  // Without a mail server, no page asks for a mail address. None listens here.
+  await app.withStore(({ state, database }) =>
+    database.write((tx) => state.mailServer.write(tx, mailSettings(9))),
+  );
   const pages: NamedPage[] = [];
   for (const [name, body] of Object.entries(links)) {
     const { id } = (await app.post('/links', body)).body;

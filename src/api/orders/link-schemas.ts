@@ -40,6 +40,10 @@ const otherFields = {
     .nullish()
     .meta({ format: 'double' })
     .describe('A discount below 0, or a surcharge: -20 to 20; the default is that of the store'),
+  ask_email: z
+    .boolean('true or false is expected')
+    .nullish()
+    .describe('Whether the payer may enter a mail address, which has the mails of the order'),
 };
 
 export const newLinkBody = z
@@ -75,6 +79,7 @@ const exampleLink = {
   active: true,
   most_orders: null,
   adjust_percent: null,
+  ask_email: false,
   order_count: 3,
   paid_count: 2,
   url: 'https://pay.example.com/l/lnk_8Fj2RkW5nXc1vB7mQd4tLs',
@@ -104,6 +109,7 @@ export const linkAnswer = z
       .nullable()
       .meta({ format: 'double' })
       .describe('null for that of the store'),
+    ask_email: z.boolean(),
     order_count: z.int().nonnegative(),
     paid_count: z.int().nonnegative(),
     url: z.string().describe('The page for the payer'),

@@ -138,7 +138,7 @@ async function sell(
   { amount, formKey }: { readonly amount: string; readonly formKey: string },
 ): Promise<{ readonly row: OrderRow } | { readonly typed: string; readonly error?: string }> {
   const any = { amount: null, minAmount: null, maxAmount: null, suggested: [] };
-  const link = { ...any, note: 'no', currency } as const;
+  const link = { ...any, note: 'no', asksEmail: false, currency } as const;
   const separator = reading.formats.decimalSeparator();
   const { input, problems } = parsePayerInput(link, { amount }, separator);
   if (problems !== undefined) return refused(amount, fieldErrors(link, problems, reading).amount);

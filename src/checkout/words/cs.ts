@@ -156,6 +156,9 @@ export const cs: Words = {
     note: 'Zpráva pro obchod',
     optional: 'nepovinné',
     noteHint: 'Jeden řádek, například vaše jméno nebo číslo.',
+    email: 'E-mailová adresa (nepovinné)',
+    emailHint:
+      'Dostanete e-mail, až bude vaše platba zaznamenána, a další, až bude objednávka zaplacena. Adresu uvidí i obchod.',
     closed: {
       title: 'Tento odkaz je uzavřen',
       text: 'Platby se tu už nepřijímají. Neplaťte: požádejte obchod o jiný odkaz.',
@@ -170,6 +173,10 @@ export const cs: Words = {
         few: `Zpráva smí mít nejvýše ${number(maxCharacters)} znaky.`,
         other: `Zpráva smí mít nejvýše ${number(maxCharacters)} znaků.`,
       }),
+    wrongEmail: (example) =>
+      `Zadejte jedinou e-mailovou adresu, například ${example}, nebo nechte toto pole prázdné.`,
+    manyEmails:
+      'Z vaší sítě už bylo během jednoho dne zadáno tolik e-mailových adres, kolik smí být. Nechte toto pole prázdné: platbu ukáže stránka vaší objednávky.',
     privateKey:
       'Vypadá to jako soukromý klíč nebo slova pro obnovu. Nikdy je nezadávejte na žádné stránce: kdo je má, má vaše peníze.',
   },

@@ -161,6 +161,9 @@ export const de: Words = {
     note: 'Nachricht an den Shop',
     optional: 'freiwillig',
     noteHint: 'Eine Zeile, zum Beispiel Ihr Name oder eine Nummer.',
+    email: 'E-Mail-Adresse (freiwillig)',
+    emailHint:
+      'Sie bekommen eine E-Mail, wenn Ihre Zahlung gesehen wurde, und eine, wenn die Bestellung bezahlt ist. Auch der Shop sieht die Adresse.',
     closed: {
       title: 'Dieser Link ist geschlossen',
       text: 'Hier werden keine Zahlungen mehr angenommen. Zahlen Sie nicht: Fragen Sie den Shop nach einem anderen Link.',
@@ -175,6 +178,10 @@ export const de: Words = {
         one: 'Die Nachricht darf höchstens ein Zeichen haben.',
         other: `Die Nachricht darf höchstens ${number(maxCharacters)} Zeichen haben.`,
       }),
+    wrongEmail: (example) =>
+      `Geben Sie eine einzige E-Mail-Adresse ein, zum Beispiel ${example}, oder lassen Sie dieses Feld leer.`,
+    manyEmails:
+      'Aus Ihrem Netz wurden innerhalb eines Tages so viele E-Mail-Adressen angegeben wie erlaubt. Lassen Sie dieses Feld leer: Die Seite Ihrer Bestellung zeigt Ihre Zahlung.',
     privateKey:
       'Das sieht wie ein privater Schlüssel oder wie Wiederherstellungswörter aus. Geben Sie sie nie auf einer Seite ein: Wer sie hat, hat Ihr Geld.',
   },

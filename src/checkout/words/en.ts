@@ -155,6 +155,9 @@ export const en: Words = {
     note: 'Note for the shop',
     optional: 'optional',
     noteHint: 'One line, such as your name or a number.',
+    email: 'Mail address (optional)',
+    emailHint:
+      'You get a mail when your payment is seen, and one when the order is paid. The shop sees the address, too.',
     closed: {
       title: 'This link is closed',
       text: 'No more payments are taken here. Do not pay: ask the shop for another link.',
@@ -168,6 +171,10 @@ export const en: Words = {
         one: 'The note may have one character at most.',
         other: `The note may have ${number(maxCharacters)} characters at most.`,
       }),
+    wrongEmail: (example) =>
+      `Type one mail address, such as ${example}, or leave this field empty.`,
+    manyEmails:
+      'Your network has typed as many mail addresses as it may within a day. Leave this field empty: the page of your order shows your payment.',
     privateKey:
       'This looks like a private key or recovery words. Never type them into a page: who has them has your money.',
   },

@@ -159,6 +159,9 @@ export const es: Words = {
     note: 'Nota para la tienda',
     optional: 'opcional',
     noteHint: 'Una línea, por ejemplo, su nombre o un número.',
+    email: 'Correo electrónico (opcional)',
+    emailHint:
+      'Recibirá un correo cuando se detecte su pago y otro cuando el pedido esté pagado. La tienda también ve la dirección.',
     closed: {
       title: 'Este enlace está cerrado',
       text: 'Aquí ya no se aceptan pagos. No pague: pida otro enlace a la tienda.',
@@ -173,6 +176,10 @@ export const es: Words = {
         one: 'La nota puede tener un carácter como máximo.',
         other: `La nota puede tener ${number(maxCharacters)} caracteres como máximo.`,
       }),
+    wrongEmail: (example) =>
+      `Escriba una sola dirección de correo, por ejemplo, ${example}, o deje este campo vacío.`,
+    manyEmails:
+      'Desde su red ya se han indicado tantas direcciones de correo como se permite en un día. Deje este campo vacío: la página de su pedido muestra su pago.',
     privateKey:
       'Esto parece una clave privada o unas palabras de recuperación. No las escriba nunca en una página: quien las tiene, tiene su dinero.',
   },

@@ -163,6 +163,9 @@ export const fr: Words = {
     note: 'Message à la boutique',
     optional: 'facultatif',
     noteHint: 'Une ligne, par exemple votre nom ou un numéro.',
+    email: 'Adresse e-mail (facultatif)',
+    emailHint:
+      'Vous recevez un e-mail lorsque votre paiement est vu, et un autre lorsque la commande est payée. La boutique voit aussi l’adresse.',
     closed: {
       title: 'Ce lien est fermé',
       text: 'Les paiements ne sont plus acceptés ici. Ne payez pas\u202F: demandez un autre lien à la boutique.',
@@ -177,6 +180,10 @@ export const fr: Words = {
         one: 'Le message peut compter un caractère au maximum.',
         other: `Le message peut compter ${number(maxCharacters)} caractères au maximum.`,
       }),
+    wrongEmail: (example) =>
+      `Saisissez une seule adresse e-mail, par exemple ${example}, ou laissez ce champ vide.`,
+    manyEmails:
+      'Votre réseau a déjà indiqué autant d’adresses e-mail qu’il le peut en un jour. Laissez ce champ vide\u202F: la page de votre commande montre votre paiement.',
     privateKey:
       'Cela ressemble à une clé privée ou à des mots de récupération. Ne les saisissez jamais dans une page\u202F: qui les possède a votre argent.',
   },

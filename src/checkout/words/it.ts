@@ -159,6 +159,9 @@ export const it: Words = {
     note: 'Nota per il negozio',
     optional: 'facoltativa',
     noteHint: 'Una riga, per esempio il Suo nome o un numero.',
+    email: 'Indirizzo e-mail (facoltativo)',
+    emailHint:
+      'Riceverà un’e-mail quando il pagamento viene rilevato e un’altra quando l’ordine è pagato. Anche il negozio vede l’indirizzo.',
     closed: {
       title: 'Questo link è chiuso',
       text: 'Qui non si accettano più pagamenti. Non paghi: chieda al negozio un altro link.',
@@ -173,6 +176,10 @@ export const it: Words = {
         one: 'La nota può avere al massimo un carattere.',
         other: `La nota può avere al massimo ${number(maxCharacters)} caratteri.`,
       }),
+    wrongEmail: (example) =>
+      `Inserisca un solo indirizzo e-mail, per esempio ${example}, oppure lasci vuoto questo campo.`,
+    manyEmails:
+      'Dalla Sua rete sono già stati indicati tanti indirizzi e-mail quanti ne sono ammessi in un giorno. Lasci vuoto questo campo: la pagina del Suo ordine mostra il pagamento.',
     privateKey:
       'Sembra una chiave privata o un insieme di parole di recupero. Non le inserisca mai in una pagina: chi le possiede ha il Suo denaro.',
   },

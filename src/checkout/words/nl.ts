@@ -159,6 +159,9 @@ export const nl: Words = {
     note: 'Bericht aan de winkel',
     optional: 'niet verplicht',
     noteHint: 'Eén regel, bijvoorbeeld uw naam of een nummer.',
+    email: 'E-mailadres (niet verplicht)',
+    emailHint:
+      'U krijgt een e-mail als uw betaling is gezien, en een als de bestelling is betaald. Ook de winkel ziet het adres.',
     closed: {
       title: 'Deze link is gesloten',
       text: 'Hier worden geen betalingen meer aangenomen. Betaal niet: vraag de winkel om een andere link.',
@@ -172,6 +175,10 @@ export const nl: Words = {
         one: 'Het bericht mag maximaal één teken hebben.',
         other: `Het bericht mag maximaal ${number(maxCharacters)} tekens hebben.`,
       }),
+    wrongEmail: (example) =>
+      `Vul één e-mailadres in, bijvoorbeeld ${example}, of laat dit veld leeg.`,
+    manyEmails:
+      'Vanuit uw netwerk zijn al zoveel e-mailadressen opgegeven als op één dag mag. Laat dit veld leeg: de pagina van uw bestelling toont uw betaling.',
     privateKey:
       'Dit lijkt op een privésleutel of op herstelwoorden. Vul die nooit in op een pagina: wie ze heeft, heeft uw geld.',
   },

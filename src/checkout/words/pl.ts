@@ -160,6 +160,9 @@ export const pl: Words = {
     note: 'Wiadomość dla sklepu',
     optional: 'opcjonalnie',
     noteHint: 'Jeden wiersz, na przykład imię i nazwisko albo numer.',
+    email: 'Adres e-mail (opcjonalnie)',
+    emailHint:
+      'Wyślemy e-mail, gdy płatność zostanie zauważona, i drugi, gdy zamówienie będzie opłacone. Adres widzi także sklep.',
     closed: {
       title: 'Ten link jest zamknięty',
       text: 'Płatności nie są tu już przyjmowane. Proszę nie płacić: należy poprosić sklep o inny link.',
@@ -174,6 +177,10 @@ export const pl: Words = {
         few: `Wiadomość może mieć co najwyżej ${number(maxCharacters)} znaki.`,
         other: `Wiadomość może mieć co najwyżej ${number(maxCharacters)} znaków.`,
       }),
+    wrongEmail: (example) =>
+      `Proszę wpisać jeden adres e-mail, na przykład ${example}, albo zostawić to pole puste.`,
+    manyEmails:
+      'Z tej sieci podano już tyle adresów e-mail, ile wolno w ciągu jednego dnia. Proszę zostawić to pole puste: strona zamówienia pokaże płatność.',
     privateKey:
       'To wygląda na klucz prywatny albo słowa odzyskiwania. Nigdy nie należy wpisywać ich na żadnej stronie: kto je ma, ten ma pieniądze z portfela.',
   },

@@ -160,6 +160,9 @@ export const ptBR: Words = {
     note: 'Mensagem para a loja',
     optional: 'opcional',
     noteHint: 'Uma linha, por exemplo, seu nome ou um número.',
+    email: 'E-mail (opcional)',
+    emailHint:
+      'Você recebe um e-mail quando seu pagamento é detectado e outro quando o pedido está pago. A loja também vê o endereço.',
     closed: {
       title: 'Este link está fechado',
       text: 'Aqui não são mais aceitos pagamentos. Não pague: peça outro link à loja.',
@@ -174,6 +177,10 @@ export const ptBR: Words = {
         one: 'A mensagem pode ter no máximo um caractere.',
         other: `A mensagem pode ter no máximo ${number(maxCharacters)} caracteres.`,
       }),
+    wrongEmail: (example) =>
+      `Digite um único endereço de e-mail, por exemplo, ${example}, ou deixe este campo vazio.`,
+    manyEmails:
+      'Sua rede já informou tantos endereços de e-mail quantos pode em um dia. Deixe este campo vazio: a página do seu pedido mostra o pagamento.',
     privateKey:
       'Isto parece uma chave privada ou palavras de recuperação. Nunca as digite em uma página: quem as tem, tem o seu dinheiro.',
   },

@@ -161,6 +161,9 @@ export interface Words {
     readonly note: string;
     readonly optional: string;
     readonly noteHint: string;
+    readonly email: string;
+    /** What the address is for. */
+    readonly emailHint: string;
     readonly closed: Message;
     readonly missingAmount: string;
     /** @param example an amount as it may be typed */
@@ -168,6 +171,10 @@ export interface Words {
     readonly tooSmall: One;
     readonly missingNote: string;
     readonly longNote: (maxCharacters: number) => string;
+    /** @param example a mail address */
+    readonly wrongEmail: (example: string) => string;
+    /** The network of the customer typed as many as it may. */
+    readonly manyEmails: string;
     /** The customer typed a private key or recovery words. */
     readonly privateKey: string;
   };

@@ -99,6 +99,7 @@ interface LinkOptions extends FileOptions {
   readonly note?: LinkInput['note'];
   readonly maxOrders?: number | false;
   readonly adjustPercent?: number | false;
+  readonly askEmail?: boolean;
 }
 
 const adjustHelp = 'discount (-5) or surcharge (5); without it, that of the store';
@@ -113,7 +114,8 @@ function withLinkOptions(command: Command): Command {
     .option('--suggested <amounts...>', 'amounts that a payer may choose')
     .addOption(new Option('--note <rule>', 'a note by the payer').choices(noteRules))
     .option('--max-orders <n>', 'end the link once so many of its orders are paid', Number)
-    .option('--adjust-percent <percent>', adjustHelp, signedNumberIn);
+    .option('--adjust-percent <percent>', adjustHelp, signedNumberIn)
+    .option('--ask-email', 'the payer may enter a mail address, for the mails of the order');
 }
 
 function addCommand(): Command {
@@ -157,7 +159,8 @@ function setCommand(): Command {
     .option('--no-max', 'no greatest amount')
     .option('--no-suggested', 'no suggestions')
     .option('--no-max-orders', 'no limit of orders')
-    .option('--no-adjust-percent', 'the discount or surcharge of the store');
+    .option('--no-adjust-percent', 'the discount or surcharge of the store')
+    .option('--no-ask-email', 'the payer enters no mail address');
   return command.action((id: string, given: LinkOptions) => {
     const { db, network, json, ...changes } = given;
     if (Object.keys(changes).length === 0) {
@@ -198,7 +201,7 @@ const change = (
  * @param before the currency of the link before its change
  */
 function bodyOf(given: LinkOptions, before: string | null): LinkBody {
-  const { title, description, note, maxOrders, adjustPercent } = given;
+  const { title, description, note, maxOrders, adjustPercent, askEmail } = given;
   const { currency = before || false } = given;
   return {
     title,
@@ -207,6 +210,7 @@ function bodyOf(given: LinkOptions, before: string | null): LinkBody {
     description: orNull(description),
     most_orders: orNull(maxOrders),
     adjust_percent: orNull(adjustPercent),
+    ask_email: askEmail,
     currency: orNull(given.currency),
   };
 }
@@ -274,6 +278,7 @@ function renderLink(link: LinkJson): string {
       ? []
       : [[percent < 0 ? 'discount' : 'surcharge', `${Math.abs(percent)} %`]]),
     ['note', link.note],
+    ...(link.ask_email ? [['mail address', 'optional']] : []),
     ['state', link.active ? 'on' : 'off'],
     ['orders', `${link.order_count}, ${link.paid_count} paid`],
     ...(mostOrders === null ? [] : [['ends after', `${mostOrders} paid orders`]]),

@@ -1,4 +1,4 @@
-// Mails to the customer of an order whose address the shop gave. One is due when money is seen for
+// Mails to the customer of an order that has their address. One is due when money is seen for
 // the first time, one when the order is paid. They hold no text that a stranger typed.
 
 import type { OrderJson } from '../order/order-json.ts';

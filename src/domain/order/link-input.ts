@@ -36,6 +36,7 @@ export interface LinkBody {
   readonly active?: Optional<boolean>;
   readonly most_orders?: Optional<number>;
   readonly adjust_percent?: Optional<number>;
+  readonly ask_email?: Optional<boolean>;
 }
 
 /** Amounts in minor units of the currency, or in satoshis without one. */
@@ -57,6 +58,8 @@ export interface LinkInput extends LinkAmounts {
   readonly maxOrders: number | null;
   /** A discount below 0 or a surcharge; null for that of the store. */
   readonly adjustBasisPoints: number | null;
+  /** Whether a payer may enter a mail address, which then has the mails of the order. */
+  readonly asksEmail: boolean;
 }
 
 export const maxTitleBytes = 200;
@@ -90,6 +93,7 @@ export function parseLinkInput(body: LinkBody): LinkInput {
       }
       return parseAdjustment(percent);
     }),
+    asksEmail: body.ask_email ?? false,
   };
   if (problems.length > 0) throw new BodyProblems(problems);
   return input;
@@ -114,6 +118,7 @@ export function linkBodyOf(link: LinkInput) {
     active: link.isActive,
     most_orders: link.maxOrders,
     adjust_percent: link.adjustBasisPoints === null ? null : link.adjustBasisPoints / 100,
+    ask_email: link.asksEmail,
   } satisfies Required<LinkBody>;
 }
 

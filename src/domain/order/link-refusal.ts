@@ -11,6 +11,8 @@ export type LinkRefusalReason =
   | 'gap'
   /** As many orders of the customer's network as may be are unpaid. */
   | 'network'
+  /** The customer's network gave as many mail addresses as it may. */
+  | 'emails'
   | 'no-price'
   /** The amount comes to less than dust, or to more than all bitcoins. */
   | 'too-small'
@@ -21,6 +23,7 @@ const refusals: Readonly<Record<LinkRefusalReason, readonly [ErrorCode, string]>
   'used-up': ['gone', 'this link has had all its orders; ask the shop'],
   gap: ['unavailable', 'too many orders of this shop wait for a payment; ask the shop'],
   network: ['limited', 'too many orders from your network wait for a payment; pay one of them'],
+  emails: ['limited', 'too many mail addresses came from your network; give none'],
   'no-price': ['unavailable', 'there is no price right now; try again in a minute'],
   'too-small': ['invalid', 'the amount is too small to be sent'],
   'too-large': ['invalid', 'the amount is more than all bitcoins'],

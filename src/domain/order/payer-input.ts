@@ -3,6 +3,8 @@
 
 import { containsPrivateMaterial } from '../../bitcoin/private-material.ts';
 import { maxMoneySat } from '../../bitcoin/transaction.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { parseMailAddress } from '../delivery/notification-settings.ts';
 import { isPlainText } from './body-fields.ts';
 import type { LinkAmounts, LinkInput } from './link-input.ts';
 import { type FiatPrice, minOrderSat, type SatPrice } from './quote.ts';
@@ -11,10 +13,11 @@ import { type DecimalSeparator, readTypedAmount, typedDigitsOf } from './typed-a
 export interface PayerInput {
   readonly price: FiatPrice | SatPrice;
   readonly note: string | null;
+  readonly customerEmail: string | null;
 }
 
 export interface PayerProblem {
-  readonly field: 'amount' | 'note';
+  readonly field: 'amount' | 'note' | 'email';
   readonly reason: PayerProblemReason;
   readonly limit?: number;
   readonly meanings?: readonly bigint[];
@@ -35,32 +38,41 @@ export type PayerProblemReason =
   | 'too-long'
   /** The note has control characters or broken characters. */
   | 'bad-characters'
+  /** It is no mail address, or more than one. */
+  | 'no-address'
   /** A private key or recovery words. Never show or store the text. */
   | 'private-material';
 
 export const maxNoteLength = 200;
 
-export type PayableLink = Pick<LinkInput, keyof LinkAmounts | 'note'>;
+/** Orders by links to which one network may give a mail address within a day. */
+export const maxEmailsOfNetwork = 10;
+
+export type PayableLink = Pick<LinkInput, keyof LinkAmounts | 'note' | 'asksEmail'>;
 
 export type ParsedPayerInput =
   | { readonly input: PayerInput; readonly problems?: undefined }
   | { readonly input?: undefined; readonly problems: readonly PayerProblem[] };
 
+/** The fields of the form; undefined for a field that it does not have. */
+export type EnteredFields = Readonly<Partial<Record<PayerProblem['field'], string | undefined>>>;
+
 /**
- * Reads what a payer entered. A link that has an amount ignores the entered one.
- * @param entered the fields of the form; undefined for a field that it does not have
+ * Reads what a payer entered. What the link has, or does not ask for, is ignored.
  * @param decimalSeparator of the language in which the payer reads the form
  */
 export function parsePayerInput(
   link: PayableLink,
-  entered: { readonly amount?: string | undefined; readonly note?: string | undefined },
+  entered: EnteredFields,
   decimalSeparator: DecimalSeparator = '.',
 ): ParsedPayerInput {
   const amount = link.amount ?? parseEnteredAmount(link, entered.amount ?? '', decimalSeparator);
   const note = link.note === 'no' ? null : parseNote(link, entered.note ?? '');
-  const problems = [amount, note].filter((each) => typeof each === 'object' && each !== null);
-  if (isProblem(amount) || isProblem(note)) return { problems: problems as PayerProblem[] };
-  return { input: { price: linkPrice(link, amount), note } };
+  const customerEmail = link.asksEmail ? parseEmail(entered.email ?? '') : null;
+  if (isProblem(amount) || isProblem(note) || isProblem(customerEmail)) {
+    return { problems: [amount, note, customerEmail].filter(isProblem) };
+  }
+  return { input: { price: linkPrice(link, amount), note, customerEmail } };
 }
 
 const isProblem = (value: unknown): value is PayerProblem =>
@@ -122,4 +134,15 @@ function parseNote({ note }: PayableLink, entered: string): string | null | Paye
   if (containsPrivateMaterial(text)) return problem('private-material');
   if (!isPlainText(text)) return problem('bad-characters');
   return [...text].length > maxNoteLength ? problem('too-long', maxNoteLength) : text;
+}
+
+function parseEmail(entered: string): string | null | PayerProblem {
+  if (entered.trim() === '') return null;
+  if (containsPrivateMaterial(entered)) return { field: 'email', reason: 'private-material' };
+  try {
+    return parseMailAddress(entered);
+  } catch (error) {
+    if (!(error instanceof PaygateError)) throw error;
+    return { field: 'email', reason: 'no-address' };
+  }
 }

@@ -4,7 +4,7 @@
 import { eq } from 'drizzle-orm';
 import type { LinkInput } from '../../domain/order/link-input.ts';
 import { LinkRefusal } from '../../domain/order/link-refusal.ts';
-import type { PayerInput } from '../../domain/order/payer-input.ts';
+import { maxEmailsOfNetwork, type PayerInput } from '../../domain/order/payer-input.ts';
 import { maxQuotes, orderExpiryOf } from '../../domain/order/quote.ts';
 import { maxUnpaidOfNetwork, unpaidLimitOf } from '../../domain/store/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -19,6 +19,7 @@ import type { IsPending } from '../wallets/unpaid-addresses.ts';
 import { type LinkRow, type LinkView, linkRowOf } from './link-view.ts';
 import type { OrderRow, OrderView } from './order-view.ts';
 import type { Amendment, Orders } from './orders.ts';
+import type { TypedEmails } from './typed-emails.ts';
 
 export interface NewLink extends LinkInput {
   /** `lnk_…`, of random bits. */
@@ -60,6 +61,7 @@ interface Parts {
   readonly addresses: Addresses;
   readonly orders: Orders;
   readonly idempotency: Idempotency;
+  readonly typedEmails: TypedEmails;
 }
 
 export class Links {
@@ -156,9 +158,14 @@ export class Links {
     );
   }
 
-  /** Gives an order of a link another price and note, a new quote and a new end. */
+  /**
+   * Gives an order of a link another price, note and mail address, a new quote and a new end.
+   * @throws LinkRefusal
+   */
   amend(tx: Tx, now: number, row: OrderRow, changed: LinkOrder): OrderRow {
     const { link, store } = this.checkActive(row.linkId as number);
+    this.#checkEmail(now, changed, row.id);
+    this.#noteEmail(tx, now, changed, row.id);
     return this.#parts.orders.amend(tx, now, row.id, termsOf(link, store, changed, now));
   }
 
@@ -176,6 +183,7 @@ export class Links {
     const { addresses, orders } = this.#parts;
     const { publicId, payerNetwork } = ordered;
     const { link, store, walletId } = this.checkOpen(linkId, walletGap, payerNetwork);
+    this.#checkEmail(now, ordered);
     addresses.forgetNetworks(tx, walletId);
     const issued = addresses.issue(tx, now, walletId, store.id, isPending);
     const { toleranceBasisPoints, latePolicy, quoteSeconds, returnUrl } = store;
@@ -192,7 +200,23 @@ export class Links {
       returnUrl,
       metadata: {},
     });
+    this.#noteEmail(tx, now, ordered, row.id);
     return { row, issued };
+  }
+
+  /** A stranger must not make us mail many others (docs/security.md). @throws LinkRefusal */
+  #checkEmail(now: number, { customerEmail, payerNetwork = '' }: LinkOrder, orderId = 0): void {
+    if (customerEmail === null) return;
+    const { typedEmails, idempotency } = this.#parts;
+    const since = idempotency.since(now);
+    if (typedEmails.countOf(now, payerNetwork, since, orderId) >= maxEmailsOfNetwork) {
+      throw new LinkRefusal('emails');
+    }
+  }
+
+  #noteEmail(tx: Tx, now: number, order: LinkOrder, orderId: number): void {
+    const { customerEmail, payerNetwork = '' } = order;
+    if (customerEmail !== null) this.#parts.typedEmails.note(tx, now, payerNetwork, orderId);
   }
 }
 
@@ -200,13 +224,14 @@ export class Links {
 const termsOf = (
   link: LinkRow,
   store: StoreRow,
-  { price, rateCents, note, language }: LinkOrder,
+  { price, rateCents, note, customerEmail, language }: LinkOrder,
   now: number,
 ): Amendment => ({
   price,
   rateCents,
   expiresAt: orderExpiryOf(now, store.orderSeconds),
   reference: note,
+  customerEmail,
   description: [link.title, link.description ?? []].flat().join('\n'),
   language: language ?? store.language,
 });

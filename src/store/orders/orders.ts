@@ -70,8 +70,8 @@ export interface NewOrder {
 /** JSON texts of an invoice (order-schema.ts). */
 export type InvoiceTexts = Pick<OrderRow, 'invoice' | 'invoiceMetadata'>;
 /** What a customer changes in an order of a link before any money was seen. */
-type AmendedField = 'price' | 'rateCents' | 'expiresAt' | 'reference' | 'description' | 'language';
-export type Amendment = Pick<NewOrder, AmendedField>;
+type AmendedText = 'reference' | 'description' | 'language' | 'customerEmail';
+export type Amendment = Pick<NewOrder, 'price' | 'rateCents' | 'expiresAt' | AmendedText>;
 
 export type InvoiceChange = Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>;
 

@@ -33,6 +33,7 @@ export const links = sqliteTable(
     /** A discount below 0 or a surcharge, in hundredths of a percent; null for the store's. */
     adjustBasisPoints: integer('adjust_basis_points'),
     note: text('note').$type<NoteRule>().notNull(),
+    asksEmail: integer('asks_email', { mode: 'boolean' }).notNull(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     /** How many paid orders end it; null for no limit. */
     maxOrders: integer('max_orders'),
@@ -153,6 +154,26 @@ export const orders = sqliteTable(
     index('orders_network').on(table.payerNetwork).where(sql`payer_network is not null`),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
     index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
+  ],
+);
+
+/**
+ * Orders by links to which a stranger gave a mail address, for a day. A paid order has no network
+ * any more, and still counts.
+ */
+export const typedEmails = sqliteTable(
+  'typed_emails',
+  {
+    orderId: integer('order_id')
+      .primaryKey()
+      .references(() => orders.id),
+    /** A keyed hash of the network of the stranger. */
+    network: text('network').notNull(),
+    typedAt: integer('typed_at').notNull(),
+  },
+  (table) => [
+    index('typed_emails_network').on(table.network, table.typedAt),
+    index('typed_emails_age').on(table.typedAt),
   ],
 );
 

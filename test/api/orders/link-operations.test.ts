@@ -35,6 +35,7 @@ describe('a link', () => {
       ...{ min: null, max: null, suggested: [] },
       ...{ amount_sat: null, min_sat: null, max_sat: null, suggested_sat: [] },
       ...{ note: 'optional', active: true, most_orders: null, adjust_percent: null },
+      ask_email: false,
       ...{ order_count: 0, paid_count: 0, url: `https://pay.example.com/l/${link.id}` },
       created_at: Math.floor(app.world.now() / 1000),
     });
@@ -154,7 +155,10 @@ test('orders have the id of their link, and are listed by it', async () => {
   const link = await addLink(app, { title: 'Tips', amount_sat: 5_000 });
   await app.order({ amount_sat: 5_000 });
   const { input } = parsePayerInput(
-    { currency: null, amount: 5_000, minAmount: null, maxAmount: null, suggested: [], note: 'no' },
+    {
+      ...{ currency: null, amount: 5_000, minAmount: null, maxAmount: null, suggested: [] },
+      ...{ note: 'no', asksEmail: false },
+    },
     {},
   );
   if (input === undefined) throw new Error('the input is refused');

@@ -18,12 +18,14 @@ test('a whole body', () => {
     note: 'optional',
     active: false,
     most_orders: 10,
+    ask_email: true,
   };
   expect(parseLinkInput(body)).toEqual({
     title: 'Poster',
     description: 'A2\nmatt',
     ...{ currency: 'EUR', amount: 2_500, minAmount: null, maxAmount: null, suggested: [] },
     ...{ note: 'optional', isActive: false, maxOrders: 10, adjustBasisPoints: null },
+    asksEmail: true,
   });
 });
 
@@ -33,6 +35,7 @@ test('what is missing or null has its default: a page where the payer enters sat
     description: null,
     ...{ currency: null, amount: null, minAmount: null, maxAmount: null, suggested: [] },
     ...{ note: 'no', isActive: true, maxOrders: null, adjustBasisPoints: null },
+    asksEmail: false,
   };
   expect(parseLinkInput({ title: 'Tips' })).toEqual(expected);
   const nulls = Object.fromEntries(
@@ -116,7 +119,9 @@ test('no text may hold a private key, and none of it is repeated', () => {
 });
 
 describe('a change', () => {
-  const before = parseLinkInput({ ...poster, description: 'A2', note: 'required', most_orders: 3 });
+  const before = parseLinkInput({
+    ...{ ...poster, description: 'A2', note: 'required', most_orders: 3, ask_email: true },
+  });
 
   test('leaves what it does not name', () => {
     expect(parseLinkChange(before, {})).toEqual(before);
@@ -127,9 +132,10 @@ describe('a change', () => {
   });
 
   test('null is the default', () => {
-    const change = { description: null, note: null, most_orders: null };
+    const change = { description: null, note: null, most_orders: null, ask_email: null };
     expect(parseLinkChange(before, change)).toMatchObject({
       ...{ title: 'Poster', amount: 2_500, description: null, note: 'no', maxOrders: null },
+      asksEmail: false,
     });
   });
 
@@ -150,7 +156,7 @@ describe('a change', () => {
 test.each<LinkBody>([
   poster,
   { title: 'Tips', currency: 'JPY', min: '100', suggested: ['100', '500'] },
-  { title: 'Tips', amount_sat: 5_000 },
+  { title: 'Tips', amount_sat: 5_000, ask_email: true },
   { title: 'Till', min_sat: 600, max_sat: 1_000, suggested_sat: [700] },
 ])('the body of a link makes the same link: %j', (body) => {
   const link = parseLinkInput(body);

@@ -10,12 +10,18 @@ const euros = link({ currency: 'EUR', min: '5', max: '500' });
 test('a fixed amount stays, whatever is entered', () => {
   const poster = link({ currency: 'EUR', amount: '25.00' });
   const expected = {
-    input: { price: { kind: 'fiat', currency: 'EUR', minor: 2_500n }, note: null },
+    input: {
+      price: { kind: 'fiat', currency: 'EUR', minor: 2_500n },
+      note: null,
+      customerEmail: null,
+    },
   };
   expect(parsePayerInput(poster, {})).toEqual(expected);
-  expect(parsePayerInput(poster, { amount: '1', note: 'hello' })).toEqual(expected);
+  expect(parsePayerInput(poster, { amount: '1', note: 'hello', email: 'a@b.example' })).toEqual(
+    expected,
+  );
   expect(parsePayerInput(link({ amount_sat: 5_000 }), { amount: 'x' })).toEqual({
-    input: { price: { kind: 'sat', amountSat: 5_000 }, note: null },
+    input: { price: { kind: 'sat', amountSat: 5_000 }, note: null, customerEmail: null },
   });
 });
 
@@ -127,12 +133,37 @@ describe('a note', () => {
   });
 });
 
+describe('a mail address', () => {
+  const typed = (email?: string, ask_email = true) =>
+    parsePayerInput(link({ amount_sat: 5_000, ask_email }), { email });
+
+  test('may be given if the link asks for it', () => {
+    expect(typed(' Anna.M+1@bücher.example ').input?.customerEmail).toBe(
+      'Anna.M+1@xn--bcher-kva.example',
+    );
+    for (const email of [undefined, '', ' \t'])
+      expect(typed(email).input?.customerEmail).toBeNull();
+    expect(typed('anna@customer.example', false).input?.customerEmail).toBeNull();
+    expect(typed('no address', false).problems).toBeUndefined();
+  });
+
+  test.each([
+    ['anna', 'no-address'],
+    ['anna@customer.example\r\nBcc: eve@evil.example', 'no-address'],
+    ['anna@customer.example, eve@evil.example', 'no-address'],
+    [`${'abandon '.repeat(11)}about`, 'private-material'],
+  ])('%# is refused', (email, reason) => {
+    expect(typed(email)).toEqual({ problems: [{ field: 'email', reason }] });
+  });
+});
+
 test('all problems are reported', () => {
-  const asked = link({ currency: 'EUR', note: 'required' });
-  expect(parsePayerInput(asked, { amount: 'x' })).toEqual({
+  const asked = link({ currency: 'EUR', note: 'required', ask_email: true });
+  expect(parsePayerInput(asked, { amount: 'x', email: 'x' })).toEqual({
     problems: [
       { field: 'amount', reason: 'no-number' },
       { field: 'note', reason: 'missing' },
+      { field: 'email', reason: 'no-address' },
     ],
   });
 });

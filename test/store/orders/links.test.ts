@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type LinkBody, parseLinkInput } from '../../../src/domain/order/link-input.ts';
 import { LinkRefusal } from '../../../src/domain/order/link-refusal.ts';
 import { idOf } from '../../../src/domain/order/order-id.ts';
+import { maxEmailsOfNetwork } from '../../../src/domain/order/payer-input.ts';
 import { scanGap, unpaidLimitOf } from '../../../src/domain/store/allocation.ts';
 import { hourMs } from '../../../src/lib/time-units.ts';
 import type { LinkRow } from '../../../src/store/orders/link-view.ts';
@@ -40,7 +41,7 @@ const orderBy = (shop: Shop, link: LinkRow, changes: object = {}) =>
       link.id,
       {
         ...{ publicId: newId('ord'), price: sat(5_000), rateCents: null, note: null },
-        ...{ language: null, ...changes },
+        ...{ customerEmail: null, language: null, ...changes },
       },
       { walletGap: scanGap },
     ),
@@ -123,6 +124,69 @@ describe('an order by a link', () => {
     expect(await reasonOf(orderBy(shop, link))).toBe('used-up');
     await shop.write((tx) => shop.links.change(tx, link.id, { ...link, maxOrders: 3 }));
     expect(await reasonOf(orderBy(shop, link))).toBe('ordered');
+  });
+});
+
+describe('mail addresses that strangers give', () => {
+  const dayMs = 24 * hourMs;
+  const typed = (network: string, at = 0) => ({
+    ...{ payerNetwork: network, customerEmail: `victim${at}@other.example` },
+  });
+  const countOf = (shop: Shop, network: string, at = now) =>
+    shop.typedEmails.countOf(at, network, at - dayMs, 0);
+
+  test('are ten of 1,000 from one network that pays for each', async () => {
+    const shop = await openShop();
+    const link = await addLink(shop);
+    const outcomes: unknown[] = [];
+    for (let at = 0; at < 1_000; at += 1) {
+      const ordered = orderBy(shop, link, typed('one', at));
+      const outcome = await reasonOf(ordered);
+      if (outcome === 'ordered') await payBy(shop, await ordered);
+      outcomes.push(outcome);
+    }
+    expect(outcomes.filter((each) => each === 'ordered')).toHaveLength(maxEmailsOfNetwork);
+    expect(outcomes.filter((each) => each === 'emails')).toHaveLength(990);
+    expect(countOf(shop, 'one')).toBe(maxEmailsOfNetwork);
+    // No address of the wallet is lost by a refusal.
+    expect(shop.catalog.wallet(1).nextIndex).toBe(maxEmailsOfNetwork);
+    expect(await reasonOf(orderBy(shop, link, typed('two')))).toBe('ordered');
+    expect(await reasonOf(orderBy(shop, link, { payerNetwork: 'one' }))).toBe('ordered');
+  });
+
+  test('count for a day, on this side of a clock that was ahead', async () => {
+    const shop = await openShop();
+    const link = await addLink(shop);
+    const { row } = await orderBy(shop, link, typed('one'));
+    expect(
+      [now - 1, now, now + dayMs - 1, now + dayMs].map((at) => countOf(shop, 'one', at)),
+    ).toEqual([0, 1, 1, 0]);
+    expect(countOf(shop, 'two')).toBe(0);
+    expect(shop.typedEmails.countOf(now, 'one', now - dayMs, row.id)).toBe(0);
+    await shop.write((tx) => shop.typedEmails.tidy(tx, now + dayMs - 1));
+    expect(countOf(shop, 'one')).toBe(1);
+    await shop.write((tx) => shop.typedEmails.tidy(tx, now + dayMs));
+    expect(countOf(shop, 'one')).toBe(0);
+  });
+
+  test('count once for an order, in the network that gave the last one', async () => {
+    const shop = await openShop();
+    const link = await addLink(shop);
+    const { row } = await orderBy(shop, link, typed('one'));
+    const amend = (changes: object, at = now) =>
+      shop.write((tx) =>
+        shop.links.amend(tx, at, row, {
+          ...{ publicId: row.publicId, price: sat(5_000), rateCents: null, note: null },
+          ...{ customerEmail: null, language: null, ...changes },
+        }),
+      );
+    expect((await amend(typed('one', 1))).customerEmail).toBe('victim1@other.example');
+    expect(countOf(shop, 'one')).toBe(1);
+    await amend(typed('two', 2), now + 5);
+    expect([countOf(shop, 'one', now + 5), countOf(shop, 'two', now + 5)]).toEqual([0, 1]);
+    expect(countOf(shop, 'two')).toBe(0);
+    expect((await amend({ payerNetwork: 'two' }, now + 5)).customerEmail).toBeNull();
+    expect(countOf(shop, 'two', now + 5)).toBe(1);
   });
 });
 

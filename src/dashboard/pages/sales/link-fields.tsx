@@ -13,13 +13,14 @@ import { namedCurrencies } from '../../../domain/payment/currency.ts';
 import { signedNumberIn } from '../../../domain/store/store-settings.ts';
 import type { LinkRow } from '../../../store/orders/link-view.ts';
 import { field, type PageRequest } from '../../page.ts';
-import { choiceValue, FieldErrors } from '../../parts/form-fields.ts';
+import { choiceValue, FieldErrors, isOn } from '../../parts/form-fields.ts';
 import {
   chosenBefore,
   FaultNote,
   Field,
   faultAttributes,
   Select,
+  Switch,
 } from '../../parts/form-parts.tsx';
 
 const labels = {
@@ -32,6 +33,7 @@ const labels = {
   suggested: 'Suggested amounts',
   'most-orders': 'Ends after so many paid orders',
   'adjust-percent': 'Discount or surcharge (percent)',
+  'ask-email': 'Ask for a mail address (optional for the payer)',
 } as const;
 
 interface LinkFieldsProps {
@@ -131,6 +133,17 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
         help="-5 is a discount of 5 %. If empty, that of the store. Only with a currency."
         attributes={{ autocomplete: 'off' }}
       />
+      <Switch
+        request={request}
+        form={form}
+        name="ask-email"
+        label={labels['ask-email']}
+        on={link?.ask_email ?? false}
+      />
+      <p class="note">
+        It gets a mail when the payment is seen, and one when the order is paid. The page asks only
+        while a mail server is set.
+      </p>
     </>
   );
 }
@@ -179,6 +192,7 @@ export function linkBodyIn(request: PageRequest): LinkBody {
     note: choiceValue(request, 'note', noteRules),
     most_orders: numberOf(textOrNull('most-orders')),
     adjust_percent: adjustPercentIn(textOrNull('adjust-percent')),
+    ask_email: isOn(request, 'ask-email'),
   };
 }
 
