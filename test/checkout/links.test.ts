@@ -270,6 +270,11 @@ describe('a link that makes no order now', () => {
     await shows(link.send(body), 410, 'This link is closed');
   });
 
+  test('because its amount is too small for a payment, is closed', async () => {
+    const link = await openLink({ currency: 'EUR', amount: '0.01' });
+    await shows(link.submit(), 400, 'This link is closed');
+  });
+
   test('names the contact of the shop', async () => {
     const link = await openLink(fixed);
     await link.app.withStore(({ catalog, database }) =>

@@ -152,6 +152,7 @@ describe('mail addresses that strangers give', () => {
     expect(shop.catalog.wallet(1).nextIndex).toBe(maxEmailsOfNetwork);
     expect(await reasonOf(orderBy(shop, link, typed('two')))).toBe('ordered');
     expect(await reasonOf(orderBy(shop, link, { payerNetwork: 'one' }))).toBe('ordered');
+    expect(countOf(shop, 'one')).toBe(maxEmailsOfNetwork);
   });
 
   test('count for a day, on this side of a clock that was ahead', async () => {
