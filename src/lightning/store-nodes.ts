@@ -7,6 +7,7 @@ import { graceMs } from '../domain/payment/in-time.ts';
 import type { KnownNode } from '../domain/store/lightning-node.ts';
 import { pause, withDeadline } from '../lib/deadline.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { nextTurn } from '../lib/next-turn.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRecord, OrderRow } from '../store/orders/order-view.ts';
@@ -171,15 +172,26 @@ export class StoreNodes {
     const { database, state, lightningInvoices } = records;
     const { node, ends, text, publicKey } = followed;
     const cursor = state.lightningCursor(storeId, publicKey);
+    let isFirst = true;
     for await (const report of node.settlements(cursor.read(), ends.signal)) {
       followed.down = undefined;
       onReport();
+      if (isFirst) void this.#ensureAll(lightningInvoices.toEnsure(storeId, world.now()));
+      isFirst = false;
       if (report.settled.length === 0 && report.cursor === cursor.read()) continue;
       this.counts.settled += await database.write((tx) => {
         // The store may have another node meanwhile, and its cursor.
         if (JSON.stringify(state.lightningNode(storeId).read()) !== text) return 0;
         return lightningInvoices.record(tx, world.now(), storeId, report);
       }, 'awaited');
+    }
+  }
+
+  /** One after the other, so that a node is not asked for all at once. Never rejects. */
+  async #ensureAll(orders: readonly OrderPlace[]): Promise<void> {
+    for (const order of orders) {
+      await this.ensure(order);
+      await nextTurn();
     }
   }
 

@@ -204,6 +204,50 @@ describe('a node that is away', () => {
     expect((await app.order(eur)).lightning).not.toBeNull();
   });
 
+  it('gives orders that were made meanwhile an invoice when it is back', async () => {
+    const { app, node, world, until } = await openLightning();
+    node.set('down');
+    await world.until(() => world.logs.some(({ message }) => message.includes('node is down')));
+    const lapsing = await app.order({ ...eur, quote_seconds: 300 });
+    const orders = [await app.order(eur), await app.order({ amount_sat: 7_000, expires_in: 900 })];
+    expect([lapsing, ...orders].map(({ lightning }) => lightning)).toEqual([null, null, null]);
+    await world.advance(6 * minute);
+    node.set('up');
+    await world.advance(minute);
+    for (const { id, missing_sat } of orders) {
+      const { lightning } = await until(id, (each) => each.lightning !== null);
+      expect(lightning).toMatchObject({ amount_sat: missing_sat });
+    }
+    expect(node.invoices).toHaveLength(2);
+  });
+
+  it('gives a new node invoices for the orders of its store that can be paid', async () => {
+    const { app, node, set, notice, until } = await openLightning();
+    await set(false);
+    await notice();
+    const { id } = await app.order(eur);
+    await app.post(`/orders/${(await app.order(eur)).id}/cancel`);
+    await set(true);
+    await notice();
+    await until(id, ({ lightning }) => lightning !== null);
+    expect(node.invoices).toHaveLength(1);
+  });
+
+  it('ends the invoice of an order that a command cancels, also while paygate is stopped', async () => {
+    const { app, node, world } = await openLightning();
+    for (const isRunning of [true, false]) {
+      const { id, lightning } = await app.order(eur);
+      if (!isRunning) await app.stop();
+      await app.withStore(({ database, orders, orderView }) =>
+        database.write((tx) => orders.cancel(tx, world.now(), orderView.byPublicId(id)?.id ?? 0)),
+      );
+      if (!isRunning) await app.start();
+      await world.advance(1_000);
+      const number = Number(lightning.invoice.slice('lnbcrt'.length));
+      await world.until(() => node.invoices[number - 1]?.isCanceled === true, 'the end');
+    }
+  });
+
   it('keeps no invoice open of an order that ends meanwhile', async () => {
     const { app, node, world } = await openLightning();
     const { id } = await app.order(eur);

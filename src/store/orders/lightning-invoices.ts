@@ -2,7 +2,7 @@
 // its payments, their orders, events and deliveries, and the cursor behind it. A payment hash is
 // unique, so that nothing counts twice.
 
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import {
   type OrderInvoice,
@@ -49,8 +49,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     const { paymentHash, preimage, valueSat, settledAt, externalId } = settled;
     const found = statements.byReport.get({ paymentHash, publicId: externalId });
     // Other programs make invoices at this node, too.
-    if (found === undefined || found.address.storeId !== storeId) return false;
-    if (found.paymentId !== null) return false;
+    if (found?.address.storeId !== storeId || found.paymentId !== null) return false;
     const { orderId, createdAt, amountSat, address, currency } = found;
     // A customer may write the id of an order into the text of another program's invoice.
     if (amountSat === null && settledAt > lostUntil()) return false;
@@ -79,6 +78,8 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
   return {
     /** The one that an order shows; undefined if it has none. */
     open: (orderId: number) => statements.open.get({ orderId }),
+    /** Orders of a store that may lack an invoice, or have one too many. The newest come first. */
+    toEnsure: (storeId: number, now: number) => statements.toEnsure.all({ storeId, now }),
     /** Shows another invoice for an order. @returns the hash of the one before */
     add(tx: Tx, now: number, orderId: number, invoice: OrderInvoice): string | undefined {
       const before = end(tx, now, orderId);
@@ -191,6 +192,23 @@ const prepareReads = (orm: Orm) => ({
       .select(columnsOf(lightningInvoices, 'paymentHash', 'amountSat', 'createdAt', 'expiresAt'))
       .from(lightningInvoices)
       .where(and(equals(lightningInvoices.orderId, 'orderId'), isNull(lightningInvoices.endedAt))),
+  ),
+  toEnsure: prepared(() =>
+    orm
+      .select(columnsOf(orders, 'id', 'storeId'))
+      .from(orders)
+      .where(
+        sql`${orders.id} in (
+          select o.id from orders o where o.store_id = ${placeholder('storeId')}
+            and o.status = 'open' and coalesce(
+              (select max(q.expires_at) from quotes q where q.order_id = o.id), o.expires_at
+            ) > ${placeholder('now')}
+          union all
+          select o.id from lightning_invoices i cross join orders o
+            where i.ended_at is null and o.id = i.order_id
+            and +o.store_id = ${placeholder('storeId')} and o.status <> 'open')`,
+      )
+      .orderBy(desc(orders.id)),
   ),
   // The file may be a copy from before the invoice was made. Then its id names the order.
   byReport: prepared(() =>
