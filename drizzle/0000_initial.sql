@@ -100,7 +100,7 @@ CREATE INDEX `payments_value` ON `payments` (`value_sat`);--> statement-breakpoi
 CREATE INDEX `payments_unsettled` ON `payments` (`address_id`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
 CREATE INDEX `payments_seen` ON `payments` (`state`,`first_seen_at`,`id`,`value_sat`);--> statement-breakpoint
 CREATE INDEX `payments_currency` ON `payments` (`currency`,`first_seen_at`) WHERE currency is not null;--> statement-breakpoint
-CREATE INDEX `payments_unpriced` ON `payments` (`first_seen_at`) WHERE currency is not null and price_cents is null;--> statement-breakpoint
+CREATE INDEX `payments_unpriced` ON `payments` (case when preimage is null then first_seen_at else changed_at end) WHERE currency is not null and price_cents is null;--> statement-breakpoint
 CREATE INDEX `payments_reversed` ON `payments` (`state`,`changed_at`) WHERE state = 'dropped' and (status <> 0 or cycle > 0);--> statement-breakpoint
 CREATE INDEX `payments_fallen` ON `payments` (`state`,`changed_at`) WHERE state = 'unconfirmed' and cycle > 0;--> statement-breakpoint
 CREATE UNIQUE INDEX `payments_identity` ON `payments` (`address_id`,`txid`);--> statement-breakpoint

@@ -74,7 +74,7 @@ export class ReceiptPricer {
   async #priceWaiting(): Promise<void> {
     const { world, receiptPrices } = this.#parts;
     try {
-      const waiting = receiptPrices.waiting(this.#seenAfter());
+      const waiting = receiptPrices.waiting(this.#recordedAfter());
       await Promise.all(waiting.map((currency) => this.#priceAll(currency)));
     } catch (error) {
       world.log.warn('prices of payments could not be stored', { reason: reasonOf(error) });
@@ -89,16 +89,16 @@ export class ReceiptPricer {
   }
 
   async #write(price: ReceiptPrice): Promise<void> {
-    const { database, receiptPrices, events } = this.#parts;
+    const { database, receiptPrices, events, world } = this.#parts;
     for (let count = maxRowsPerWrite; count === maxRowsPerWrite && !this.#stopped; ) {
       count = await database.write((tx) =>
-        receiptPrices.put(tx, this.#parts.world.now(), this.#seenAfter(), price, maxRowsPerWrite),
+        receiptPrices.put(tx, world.now(), this.#recordedAfter(), price, maxRowsPerWrite),
       );
       if (count > 0) events.emit('pricesStored');
     }
   }
 
-  #seenAfter(): number {
+  #recordedAfter(): number {
     return this.#parts.world.now() - receiptPriceMs;
   }
 }

@@ -271,6 +271,19 @@ describe('a node that is away', () => {
     expect(node.asked).toEqual(['0', '1']);
   });
 
+  it('reports late money that was paid long ago, and it counts at the price of now', async () => {
+    const { app, node, world, until } = await openLightning();
+    const { id } = await app.order({ ...eur, quote_seconds: 300 });
+    await app.stop();
+    await world.advance(8 * minute);
+    node.pay(1);
+    await world.advance(11 * minute);
+    app.market.rates = { EUR: 40_000 };
+    await app.start();
+    const order = await until(id, ({ payments }) => payments[0]?.rate);
+    expect(order.payments).toMatchObject([{ late: true, rate: '40000.00' }]);
+  });
+
   it('tells a restored copy what that does not know, once', async () => {
     const { app, node, until } = await openLightning();
     const { id } = await app.order(eur);

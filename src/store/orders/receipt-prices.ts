@@ -4,7 +4,7 @@
 import { sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
-import { payments } from '../schema/schema.ts';
+import { payments, recordedAt } from '../schema/schema.ts';
 import type { Orders } from './orders.ts';
 
 export type ReceiptPrices = ReturnType<typeof createReceiptPrices>;
@@ -15,21 +15,21 @@ export interface ReceiptPrice {
   readonly sources: readonly string[];
 }
 
-/** How long after it was first seen a payment may be given a price. */
+/** How long after it was recorded a payment may be given a price. */
 export const receiptPriceMs = 10 * 60_000;
 
 /** @param orders whose late payments count by these prices */
 export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>) {
   // As the index has it. A plus keeps SQLite from the index of all payments with a currency.
   const currencyOf = sql<string>`+${payments.currency}`;
-  const isWaiting = (seenAfter: number) =>
-    sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
+  const isWaiting = (recordedAfter: number) =>
+    sql`currency is not null and price_cents is null and ${recordedAt} > ${recordedAfter}`;
   return {
-    waiting: (seenAfter: number): string[] =>
+    waiting: (recordedAfter: number): string[] =>
       orm
         .selectDistinct({ currency: currencyOf })
         .from(payments)
-        .where(isWaiting(seenAfter))
+        .where(isWaiting(recordedAfter))
         .all()
         .map(({ currency }) => currency),
     /**
@@ -39,12 +39,12 @@ export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>) 
     put(
       tx: Tx,
       now: number,
-      seenAfter: number,
+      recordedAfter: number,
       { currency, priceCents, sources }: ReceiptPrice,
       limit: number,
     ): number {
       const found = sql`(select id from payments
-        where ${isWaiting(seenAfter)} and ${currencyOf} = ${currency} limit ${limit})`;
+        where ${isWaiting(recordedAfter)} and ${currencyOf} = ${currency} limit ${limit})`;
       const priced = orm
         .update(payments)
         .set({ priceCents, priceSources: sources.join(' ') })

@@ -266,6 +266,9 @@ export const idempotencyKeys = sqliteTable(
   ],
 );
 
+/** When a payment was recorded: a settled invoice may be reported long after it was paid. */
+export const recordedAt = sql`case when preimage is null then first_seen_at else changed_at end`;
+
 /**
  * One row an (address, transaction), or a settled Lightning invoice of the order of the address.
  * Confirmations are derived from `height`, never stored.
@@ -324,7 +327,7 @@ export const payments = sqliteTable(
       .on(table.currency, table.firstSeenAt)
       .where(sql`currency is not null`),
     index('payments_unpriced')
-      .on(table.firstSeenAt)
+      .on(recordedAt)
       .where(sql`currency is not null and price_cents is null`),
     // Both have hardly any row; see isReversedSince and payment-counts.ts.
     index('payments_reversed')
