@@ -1,14 +1,17 @@
 // Links of mails that accept one order. A link has what it may do, until when, and a signature. The
-// order must stand as it stood then: each event of it, the acceptance too, ends the link. The key
-// is the hash of the owner's password, so a new password ends all links (docs/decisions/063).
+// order must stand as it stood then: each event of it, the acceptance too, and a refund end the
+// link. The key is the hash of the owner's password, so a new password ends all links
+// (docs/decisions/063).
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isId } from '../domain/order/order-id.ts';
+import { maxSetBackMs } from '../domain/payment/clock-check.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 
 export const decisionHours = 48;
+const decisionMs = decisionHours * hourMs;
 
 export interface AcceptedOrder {
   /** Its public id. */
@@ -23,7 +26,7 @@ export function decisionToken(
   since: number,
 ): string | undefined {
   const key = admin.operator()?.passwordHash;
-  const content = `${order}.${version}.${since + decisionHours * hourMs}`;
+  const content = `${order}.${version}.${since + decisionMs}`;
   return key && `${content}.${signatureOf(key, content)}`;
 }
 
@@ -32,7 +35,7 @@ const signatureOf = (key: string, content: string): string =>
 
 /** The order that a link may accept at this moment; undefined if it may none. */
 export function orderOfToken(
-  { admin, orderView }: Pick<Records, 'admin' | 'orderView'>,
+  { admin, orderView, refunds }: Pick<Records, 'admin' | 'orderView' | 'refunds'>,
   token: string,
   now: number,
 ): OrderRow | undefined {
@@ -41,7 +44,10 @@ export function orderOfToken(
   const key = admin.operator()?.passwordHash;
   if (key === undefined || !isId('ord', order)) return undefined;
   const isOurs = timingSafeEqual(Buffer.from(signatureOf(key, content)), Buffer.from(signature));
-  if (!isOurs || now >= Number(until)) return undefined;
+  const leftMs = Number(until) - now;
+  // Not by a clock that was ahead.
+  if (!isOurs || leftMs <= 0 || leftMs > decisionMs + maxSetBackMs) return undefined;
   const row = orderView.byPublicId(order);
-  return row?.version === Number(version) ? row : undefined;
+  const isSame = row?.version === Number(version) && refunds.of(row.id).length === 0;
+  return isSame ? row : undefined;
 }

@@ -259,6 +259,37 @@ describe('the link of a decision', () => {
     expect(await isValid()).toBe(false);
   });
 
+  test('S-206 does not last longer when a clock that was ahead is corrected', async () => {
+    const { app, mail } = await shortEvening();
+    const isValid = async () =>
+      (await visitorOf(app).get(pathIn(mail))).text.includes('Accept 22,500 sat');
+    const [{ createdAt = 0 } = {}] = await app.withStore(async ({ database }) =>
+      database.orm.select().from(notifications).all(),
+    );
+    app.world.jumpWallClock(createdAt - minuteMs - app.world.now());
+    expect(await isValid()).toBe(true);
+    app.world.jumpWallClock(-1);
+    expect(await isValid()).toBe(false);
+  });
+
+  test('S-207 ends with a refund: what was paid back is not accepted as well', async () => {
+    const { app, mail, short } = await shortEvening();
+    const path = pathIn(mail);
+    const visitor = visitorOf(app);
+    await visitor.get(path);
+    const owner = await signedIn(app);
+    const refund = { choice: 'all', address: '', fee: '0' };
+    const prepared = await owner.submit(
+      `/dashboard/orders/${short.publicId}/refund`,
+      'prepare',
+      refund,
+    );
+    expect(prepared.status).toBe(303);
+    expect((await visitor.get(path)).text).toContain('no longer valid');
+    expect((await visitor.submit(path, 'accept')).status).toBe(410);
+    expect((await short.json()).status).toBe('expired');
+  });
+
   test('is for this order and this action alone', async () => {
     const { app, mail, short } = await shortEvening();
     const other = await order(app, '1011', 22_500);

@@ -1,5 +1,7 @@
 // Tills: how a device becomes one, its sales, and what it can't do.
 
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { translationOf } from '../../src/checkout/words/languages.ts';
@@ -43,6 +45,19 @@ describe('a device', () => {
     expect((await second.post(late, '')).status).toBe(410);
   });
 
+  test('S-208 is not made by a code that a corrected clock would keep valid', async () => {
+    const { app, owner } = await openTill();
+    const path = await addTill(owner, { name: 'Bar' });
+    app.world.jumpWallClock(-60_000);
+    expect((await visitorOf(app).get(path)).status).toBe(200);
+    app.world.jumpWallClock(-1);
+    const device = visitorOf(app);
+    expect([(await device.get(path)).status, (await device.post(path, '')).status]).toEqual([
+      410, 410,
+    ]);
+    expect(device.cookie).toBe('');
+  });
+
   test('gets a cookie for HTTPS alone behind a proxy with HTTPS', async () => {
     const scene = await openTill({ config: { publicUrl: 'https://pay.example.com' } });
     const path = await addTill(scene.owner, { name: 'Bar' });
@@ -68,6 +83,27 @@ describe('a device', () => {
     expect((await scene.device.get('/till')).status).toBe(401);
     expect((await scene.send('1').catch(() => undefined))?.status).toBe(undefined);
     expect((await scene.orders()).length).toBe(1);
+  });
+
+  test('that is removed while a form is being received makes no sale of it', async () => {
+    const scene = await openTill();
+    const sent = request({
+      ...{ host: '127.0.0.1', port: scene.app.port, path: '/till', method: 'POST' },
+      headers: {
+        ...{ Cookie: scene.device.cookie, Origin: `http://127.0.0.1:${scene.app.port}` },
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'Content-Length': 'amount=3.50'.length,
+        // The response to this request shows that the rest has been read.
+        Expect: '100-continue',
+      },
+    });
+    sent.flushHeaders();
+    await once(sent, 'continue');
+    await scene.owner.submit('/dashboard/tills/1', 'revoke-till');
+    sent.end('amount=3.50');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect([answer.statusCode, await scene.orders()]).toEqual([401, []]);
   });
 
   test('S-184 opens no page of the dashboard and no route of the API', async () => {
@@ -190,6 +226,27 @@ describe('a sale', () => {
     const refused = await scene.device.post(`${right}/cancel`, '');
     expect([refused.status, refused.text.includes(words.notCanceled.title)]).toEqual([409, true]);
     expect((await scene.orders()).map(({ status }) => status)).toEqual(['processing', 'canceled']);
+  });
+
+  test('S-209 that received money is not canceled, also if its page had the button before', async () => {
+    const scene = await openTill();
+    const sale = await scene.sell('12.50');
+    await payNewest(scene, 10_000);
+    const refused = await scene.device.post(`${sale}/cancel`, '');
+    expect([refused.status, refused.text.includes(words.notCanceled.title)]).toEqual([409, true]);
+    expect((await scene.orders()).map(({ status }) => status)).toEqual(['open']);
+  });
+
+  test('S-210 that is canceled again and again is in the audit log once', async () => {
+    const scene = await openTill();
+    const sale = await scene.sell('3.50');
+    for (let count = 0; count < 3; count += 1) {
+      expect((await scene.device.post(`${sale}/cancel`, '')).to).toBe('../../../till');
+    }
+    const actions = await scene.app.withStore(async ({ audit }) =>
+      audit.list(20).filter(({ action }) => action === 'order.cancel'),
+    );
+    expect(actions.length).toBe(1);
   });
 
   test('shows the price of now after its quote has ended', async () => {

@@ -69,9 +69,10 @@ export function createTillRoutes(options: TillRouteOptions): Hono {
     return context.html(<TillPage {...asked} formKey={newFormKey()} />);
   });
   app.post('/', async (context) => {
+    // Reading the body may take long: the till may be removed meanwhile.
+    const form = new URLSearchParams(await context.req.text());
     const asked = await devices.requested(context);
     devices.checkForm(context);
-    const form = new URLSearchParams(await context.req.text());
     const typed = { amount: form.get('amount') ?? '', formKey: form.get('key') ?? newFormKey() };
     const made = await sell(options, asked, typed);
     if ('row' in made) {
@@ -121,6 +122,9 @@ function saleRoutes(options: TillRouteOptions, devices: TillDevices): Hono {
     devices.checkForm(context);
     await database.write((tx) => {
       const now = world.now();
+      const standing = orderView.standing(orderView.record(orderView.byId(row.id)), now);
+      if (standing.status === 'canceled') return;
+      if (standing.receivedSat > 0) throw new PaygateError('conflict', 'money was received');
       const client = clientAddressOf(context, proxies);
       const detail = { order: row.publicId, till: till.name };
       audit.noteChange(tx, now, client, 'order.cancel', detail, row.storeId);

@@ -1,7 +1,8 @@
 // Tills: devices of the merchant at a counter. A device holds a token, of which only the hash is
 // stored. Times are epoch milliseconds.
 
-import { and, desc, eq, gt, gte, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, isNull, lte, sql } from 'drizzle-orm';
+import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { tokenHash } from '../access/second-factors.ts';
 import { type Orm, placeholder, prepared } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
@@ -49,7 +50,15 @@ export function createTills(orm: Orm) {
       orm
         .select()
         .from(tills)
-        .where(and(eq(tills.codeHash, tokenHash(code)), gt(tills.codeUntil, now), present))
+        .where(
+          and(
+            eq(tills.codeHash, tokenHash(code)),
+            gt(tills.codeUntil, now),
+            // Not by a clock that was ahead.
+            lte(tills.codeUntil, now + codeMs + maxSetBackMs),
+            present,
+          ),
+        )
         .get(),
     /** Uses up the code of a till. The device that was this till before is it no more. */
     pair(_tx: Tx, now: number, id: number, token: string): void {
