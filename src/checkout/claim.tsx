@@ -1,17 +1,20 @@
 // The answer to a customer who says that they paid. It has facts of this order alone: a transaction
 // that pays another order of the shop pays another address, as any foreign one does. A transaction
-// that the file does not have is one question to the servers.
+// that the file does not have is one question to the servers. A Lightning payment is named by its
+// invoice, its payment hash or its preimage.
 
 import { addressToScript } from '../bitcoin/address.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
 import { valuePaidTo } from '../bitcoin/transaction.ts';
+import { paymentHashOf } from '../domain/order/lightning-invoice.ts';
 import type { ShownPayment } from '../domain/order/order-json.ts';
 import { policyOf, requiredConfirmationsInOrder } from '../domain/payment/confirmation-policy.ts';
 import { isFinalState } from '../domain/payment/payment.ts';
 import { withoutInvisible } from '../domain/text/pasted-text.ts';
 import { Allowance, refusalCost } from '../electrum/budget.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { readInvoice } from '../lightning/bolt11.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { ChainReader } from '../watcher/reader.ts';
@@ -23,7 +26,7 @@ import type { Reading } from './reading.ts';
 import type { Translation } from './words/languages.ts';
 
 export interface ClaimOptions {
-  readonly records: Pick<Records, 'orderView' | 'catalog' | 'network'>;
+  readonly records: Pick<Records, 'orderView' | 'catalog' | 'network' | 'lightningInvoices'>;
   readonly world: Pick<World, 'now' | 'monotonic'>;
   readonly reader: Pick<ChainReader, 'find'>;
 }
@@ -42,7 +45,7 @@ const blockMinutes = 10;
 
 /** Returns what answers claims, in the language of the reader. */
 export function createClaims({ records, world, reader }: ClaimOptions): AnswerClaim {
-  const { orderView, catalog, network } = records;
+  const { orderView, catalog, network, lightningInvoices } = records;
   const allowance = new Allowance(world, maxHourlyCost);
 
   /** Undefined for a transaction that no server has. @throws PaygateError unavailable */
@@ -68,8 +71,9 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
       sat !== null && sat > 0 && claim.tooLittle(formats.amount(sat));
 
     function known(payment: ShownPayment): string {
-      const { state, firstSeenAt, confirmations, valueSat } = payment;
+      const { state, firstSeenAt, confirmations, valueSat, preimage } = payment;
       if (state === 'dropped') return receipt.gone;
+      if (preimage !== null) return join(claim.byLightning, tooLittle(missingSat));
       const seen = claim.seen(formats.ago(Math.max(0, world.now() - firstSeenAt)));
       if (isFinalState(state)) return join(receipt.confirmed, tooLittle(missingSat));
       const policy = policyOf(catalog.store(row.storeId));
@@ -84,9 +88,14 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
     const typed = withoutInvisible(text).toLowerCase();
     const newest = payments.findLast(({ state }) => state !== 'dropped') ?? payments.at(-1);
     if (typed === '') return newest === undefined ? claim.unseen : known(newest);
-    if (!/^[0-9a-f]{64}$/.test(typed)) return claim.wrong;
-    const own = payments.find(({ txid }) => txid === typed);
+    const isInvoice = invoiceText.test(typed);
+    if (!isInvoice && !/^[0-9a-f]{64}$/.test(typed)) return claim.wrong;
+    const hashes = isInvoice ? [hashOf(typed)] : [typed, paymentHashOf(typed)];
+    const own = payments.find(({ txid }) => hashes.includes(txid));
     if (own !== undefined) return known(own);
+    const isAsked = hashes.some((hash) => lightningInvoices.orderOf(hash ?? '') === row.id);
+    if (isAsked) return claim.unpaidInvoice;
+    if (isInvoice) return claim.foreignInvoice;
     try {
       takeQuestion();
       const found = await find(typed as Txid);
@@ -100,6 +109,19 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
       throw error;
     }
   };
+}
+
+/** As wallets show and copy it. */
+const invoiceText = /^(?:lightning:)?ln(?:bc|tb)/;
+
+/** The payment hash of an invoice; undefined for a text that is none. */
+function hashOf(typed: string): string | undefined {
+  try {
+    return readInvoice(typed.replace(/^lightning:/, '')).paymentHash;
+  } catch (error) {
+    if (error instanceof PaygateError) return undefined;
+    throw error;
+  }
 }
 
 interface ClaimFormProps {

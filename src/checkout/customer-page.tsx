@@ -338,7 +338,9 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
         )}
       </Fact>
       <Fact name={facts.state}>
-        {words.paymentStates[gone ? 'gone' : paymentStates[status]]}
+        {payment.kind === 'lightning'
+          ? words.orderStates.paid
+          : words.paymentStates[gone ? 'gone' : paymentStates[status]]}
         {late && (order.late || order.missing_sat !== 0) ? ` · ${words.late}` : null}
       </Fact>
       <Fact name={facts.seen}>

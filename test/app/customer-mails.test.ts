@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { customerMailWords } from '../../src/domain/text/customer-mail-words.ts';
 import { languageTags } from '../../src/domain/text/language.ts';
-import { minuteMs, secondMs } from '../../src/lib/time-units.ts';
+import { minuteMs } from '../../src/lib/time-units.ts';
 import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { orders as orderTable } from '../../src/store/schema/order-schema.ts';
 import { closeApps, type TestApp, type TestAppOptions } from '../support/app.ts';
@@ -17,7 +17,7 @@ import {
   type ReceivedMail,
   startMailServer,
 } from '../support/mail-server.ts';
-import { PlayedNode } from '../support/played-node.ts';
+import { giveNode, PlayedNode } from '../support/played-node.ts';
 import { openPriced } from '../support/priced.ts';
 import { visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -154,36 +154,65 @@ describe('the customer of an order', () => {
     expect(subjectsOf(mails)).toEqual(['Payment seen: 12.50 EUR (Shop)']);
   });
 
-  test('has one mail of an invoice that is paid by Lightning', async () => {
+  async function openLightning() {
     const world = createTestWorld();
     const node = new PlayedNode(() => world.now());
-    const {
-      app,
-      mails,
-      rows: readRows,
-    } = await open({ app: { world, openLightning: () => node } });
-    await app.withStore(({ lightningInvoices, database }) =>
-      database.write((tx) =>
-        lightningInvoices.setNode(
-          tx,
-          world.now(),
-          1,
-          {
-            ...{ kind: 'lnd', url: 'https://node.example:8080', credential: 's3cr3tmac' },
-            ...{ publicKey: '02aa', certificate: null },
-          },
-          '0',
-        ),
-      ),
-    );
-    await world.advance(secondMs);
-    await world.until(() => node.asked.length > 0, 'the node to be asked');
-    await app.order({ ...eur, customer_email: anna });
-    node.pay(1);
-    const rows = async () => (await readRows()).length;
-    for (let turns = 0; turns < 200 && (await rows()) === 0; turns += 1) await world.turn();
+    const scene = await open({ app: { world, openLightning: () => node } });
+    await giveNode(scene.app, node);
+    const untilRows = async (count: number) => {
+      const rows = async () => (await scene.rows()).length;
+      for (let turns = 0; turns < 200 && (await rows()) < count; turns += 1) await world.turn();
+      await scene.app.settle();
+    };
+    return { ...scene, node, untilRows };
+  }
+
+  test.each(languageTags)(
+    'has one mail in %s of an invoice that is paid by Lightning',
+    async (language) => {
+      const { app, mails, node, untilRows } = await openLightning();
+      await app.order({ ...eur, customer_email: anna, language });
+      node.pay(1);
+      await untilRows(1);
+      const { paidTitle, paidByLightning } = customerMailWords[language];
+      expect(subjectsOf(mails)).toEqual([paidTitle('12.50 EUR', 'Shop')]);
+      expect(partsOf(mails[0] as ReceivedMail)[0]).toContain(paidByLightning('Shop'));
+      expect(paidByLightning('Shop')).toMatch(/Lightning/);
+    },
+  );
+
+  test.each(languageTags)(
+    'hears in %s of Lightning money that is not enough as of final money',
+    async (language) => {
+      const { app, mails, node, untilRows } = await openLightning();
+      const order = await app.order({ ...eur, customer_email: anna, language });
+      app.market.rates = { EUR: 40_000 };
+      // Longer than the quote and its grace: what comes then counts at the rate of then.
+      await pass(app, 20);
+      node.pay(1);
+      await untilRows(1);
+      expect(await app.get(`/orders/${order.id}`)).toMatchObject({
+        body: { status: 'open', received_sat: 25_000 },
+      });
+      const { seenTitle, arrivedByLightning } = customerMailWords[language];
+      expect(subjectsOf(mails)).toEqual([seenTitle('12.50 EUR', 'Shop')]);
+      expect(partsOf(mails[0] as ReceivedMail)[0]).toContain(arrivedByLightning('Shop'));
+    },
+  );
+
+  test('hears nothing of Lightning if a part came on-chain', async () => {
+    const { app, mails, node, untilRows } = await openLightning();
+    const order = await app.order({ ...eur, customer_email: anna });
+    app.pay(order.address, 15_000);
     await app.settle();
-    expect(subjectsOf(mails)).toEqual(['Paid: 12.50 EUR (Shop)']);
+    await app.world.until(() => node.invoices.length === 2, 'the invoice for the rest');
+    node.pay(2);
+    app.chain.mine(2);
+    await untilRows(2);
+    const texts = mails.map((mail) => partsOf(mail)[0] ?? '');
+    expect(texts[0]).toContain('It is not final yet.');
+    expect(texts[1]).toContain('Your order at Shop is paid.');
+    expect(texts.join()).not.toContain('Lightning');
   });
 
   test.each(languageTags)('reads %s', async (language) => {

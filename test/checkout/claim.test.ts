@@ -6,9 +6,13 @@ import { formatsOf } from '../../src/checkout/words/language-formats.ts';
 import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { closeApps } from '../support/app.ts';
+import { writeInvoice } from '../support/bolt11.ts';
 import { inSatoshis, openTill, type Till } from '../support/checkout.ts';
 import { cleanUp } from '../support/files.ts';
+import { giveNode, PlayedNode } from '../support/played-node.ts';
+import { openPriced } from '../support/priced.ts';
 import { visitorOf } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -149,4 +153,55 @@ test('times are in the largest unit that they fill', () => {
     '10 Minuten',
   ]);
   expect(formatsOf('ar').ago(3 * minuteMs)).toContain('3');
+});
+
+describe('a customer who paid by Lightning', () => {
+  const arrived = 'Your Lightning payment arrived, and is final.';
+  const unpaid =
+    'The Lightning node of the shop has not received it yet. If your wallet shows it as paid, ask again in a minute.';
+  const foreign = 'This invoice is not one of this order. Compare it with the one on this page.';
+
+  /** An order with an invoice, and what its customer may type: invoice, hash and preimage. */
+  async function openPaid() {
+    const world = createTestWorld();
+    const node = new PlayedNode(() => world.now());
+    const app = await openPriced({ world, openLightning: () => node });
+    await giveNode(app, node);
+    const { id } = await app.order({ amount_sat: 25_000, expires_in: 86_400 });
+    const [made] = node.invoices;
+    if (made === undefined) throw new Error('no invoice');
+    const { paymentHash, preimage } = made;
+    const invoice = writeInvoice({ paymentHash });
+    const typed = [invoice, `lightning:${invoice.toUpperCase()}`, paymentHash, preimage];
+    return { app, node, id, typed, ask: asking({ app, path: `/o/${id}` }) };
+  }
+
+  async function untilPaid(app: Till['app'], id: string): Promise<void> {
+    const isPaid = async () => (await app.get(`/orders/${id}`)).body.status === 'paid';
+    for (let turns = 0; turns < 100 && !(await isPaid()); turns += 1) await app.world.turn();
+  }
+
+  test('hears that it arrived, and nothing of blocks', async () => {
+    const { app, node, id, typed, ask } = await openPaid();
+    for (const each of typed) expect(await ask(each)).toBe(unpaid);
+    expect(await ask('')).toBe(unseen);
+    node.pay(1);
+    await untilPaid(app, id);
+    for (const each of ['', ...typed]) expect(await ask(each)).toBe(arrived);
+    const page = await visitorOf(app).get(`/o/${id}`);
+    expect(page.text).not.toMatch(/confirmed/i);
+    expect(page.text).toContain('<dd>Paid</dd>');
+  });
+
+  test('hears nothing of an invoice of another order, of another shop, or that is none', async () => {
+    const { app, typed } = await openPaid();
+    const other = await app.order({ amount_sat: 30_000, expires_in: 86_400 });
+    const ask = asking({ app, path: `/o/${other.id}` });
+    const [invoice = '', uri = ''] = typed;
+    for (const each of [invoice, uri, 'lnbc1', writeInvoice({ paymentHash: unknown })]) {
+      expect(await ask(each)).toBe(foreign);
+    }
+    const { ask: asksOther } = await openPaid();
+    expect(await asksOther(unknown)).toBe(unseen);
+  });
 });

@@ -160,7 +160,7 @@ describe('the page of an order', () => {
     ]);
     expect(textOf(text)).toMatch(/50,000\.00 EUR, late .* 50,000\.00 EUR /);
     expect(textOf(text)).toMatch(
-      /Created .* Payment of 10,000 sat seen .* Payment of 20,000 sat seen, late .* Enough was seen .* Paid: enough is confirmed/,
+      /Created .* Payment of 10,000 sat seen .* Payment of 20,000 sat seen, late .* Enough was seen .* Paid: enough is final/,
     );
     expect(text).toMatch(/href="\/dashboard\/events\/\d+"/);
     // The payment leads back.

@@ -215,3 +215,34 @@ test('its payments are Lightning on the pages of the order, the payment, the ref
   expect(rows[1]).toContain(',lightning,');
   expect(rows[1]).not.toContain(address);
 });
+
+test('pages, file and search speak of a Lightning payment, not of blocks', async () => {
+  const { app, node, visitor, fields } = await open('lnd');
+  await visitor.submit(page, 'set-node', fields());
+  const { id, lightning, address } = await app.order(eur);
+  node.pay(lightning.invoice);
+  const { payments } = (await until(app, id, ({ status }) => status === 'paid')) as unknown as {
+    readonly payments: readonly [{ readonly payment_hash: string; readonly preimage: string }];
+  };
+  const [{ payment_hash: hash, preimage }] = payments;
+  const list = await visitor.get('/dashboard/payments');
+  expect(list.text).toContain('>Lightning</');
+  expect(list.text).not.toContain(address.slice(-4));
+  const one = await visitor.get('/dashboard/payments/1');
+  expect(one.text).toMatch(/<title>12.50 EUR paid by Lightning/);
+  expect(one.text).toContain(hash);
+  expect(one.text).toContain(preimage);
+  expect(one.text).not.toContain('<dt>Address</dt>');
+  expect(one.text).not.toContain('<dt>Confirmations</dt>');
+  const file = await visitor.get('/dashboard/payments/export');
+  expect(file.text).toContain(`,${hash},25000,settled,,,,EUR,`);
+  const order = await visitor.get(`/dashboard/orders/${id}`);
+  for (const { text } of [list, one, order]) expect(text).not.toContain('pill good">Confirmed');
+  expect(order.text).toContain('Paid: enough is final');
+  for (const text of [hash, hash.slice(0, 10), preimage]) {
+    expect((await visitor.get(`/dashboard/payments?q=${text}`)).text).toContain('/payments/1"');
+    expect((await visitor.get(`/dashboard/orders?q=${text}`)).text).toContain(id);
+  }
+  const other = `ab${preimage.slice(2)}`;
+  expect((await visitor.get(`/dashboard/payments?q=${other}`)).text).not.toContain('/payments/1"');
+});

@@ -227,6 +227,7 @@ async function callTheRest(shop: Shop): Promise<void> {
     const paid = { paymentHash: hash, invoice: 'lnbcrt1', amountSat: 1, expiresAt: now };
     lightningInvoices.add(tx, now, 1, paid);
     lightningInvoices.open(1);
+    lightningInvoices.orderOf(paid.paymentHash);
     lightningInvoices.end(tx, now, 1);
     lightningInvoices.toEnsure(1, now);
     lightningInvoices.setNode(tx, now, 1, {

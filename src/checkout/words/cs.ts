@@ -125,6 +125,11 @@ export const cs: Words = {
       'Naše servery vaši platbu zatím neviděly. Pokud ji peněženka ukazuje jako odeslanou, zeptejte se znovu za několik minut.',
     later: 'Teď to nelze zjistit. Zeptejte se znovu za minutu.',
     wrong: 'Toto není ID transakce. Má 64 číslic a písmen od a do f.',
+    byLightning: 'Vaše platba přes Lightning dorazila a je konečná.',
+    unpaidInvoice:
+      'Lightning uzel obchodu ji zatím neobdržel. Pokud ji peněženka ukazuje jako zaplacenou, zeptejte se znovu za minutu.',
+    foreignInvoice:
+      'Tato faktura nepatří k této objednávce. Porovnejte ji s fakturou na této stránce.',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>

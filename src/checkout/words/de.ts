@@ -130,6 +130,11 @@ export const de: Words = {
       'Unsere Server haben Ihre Zahlung noch nicht gesehen. Zeigt Ihre Wallet sie als gesendet, dann fragen Sie in einigen Minuten noch einmal.',
     later: 'Das lässt sich gerade nicht nachsehen. Fragen Sie in einer Minute noch einmal.',
     wrong: 'Das ist keine Transaktions-ID. Sie hat 64 Ziffern und Buchstaben von a bis f.',
+    byLightning: 'Ihre Lightning-Zahlung ist angekommen und endgültig.',
+    unpaidInvoice:
+      'Der Lightning-Knoten des Shops hat sie noch nicht erhalten. Zeigt Ihre Wallet sie als bezahlt, dann fragen Sie in einer Minute noch einmal.',
+    foreignInvoice:
+      'Diese Rechnung gehört nicht zu dieser Bestellung. Vergleichen Sie sie mit der auf dieser Seite.',
   },
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>

@@ -125,6 +125,10 @@ export const en: Words = {
       'Our servers have not seen your payment yet. If your wallet shows it as sent, ask again in some minutes.',
     later: 'It cannot be looked up right now. Ask again in a minute.',
     wrong: 'This is no transaction id. It has 64 digits and letters from a to f.',
+    byLightning: 'Your Lightning payment arrived, and is final.',
+    unpaidInvoice:
+      'The Lightning node of the shop has not received it yet. If your wallet shows it as paid, ask again in a minute.',
+    foreignInvoice: 'This invoice is not one of this order. Compare it with the one on this page.',
   },
   rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>

@@ -128,6 +128,10 @@ export const es: Words = {
       'Nuestros servidores aún no han visto su pago. Si su billetera lo muestra como enviado, vuelva a preguntar en unos minutos.',
     later: 'Ahora no se puede consultar. Vuelva a preguntar en un minuto.',
     wrong: 'Esto no es un identificador de transacción. Tiene 64 cifras y letras de la a a la f.',
+    byLightning: 'Su pago por Lightning ha llegado y es definitivo.',
+    unpaidInvoice:
+      'El nodo Lightning de la tienda aún no lo ha recibido. Si su billetera lo muestra como pagado, vuelva a preguntar en un minuto.',
+    foreignInvoice: 'Esta factura no es de este pedido. Compárela con la de esta página.',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>

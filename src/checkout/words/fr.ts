@@ -132,6 +132,11 @@ export const fr: Words = {
     later: 'La recherche est impossible pour l’instant. Demandez de nouveau dans une minute.',
     wrong:
       'Ce n’est pas un identifiant de transaction. Il comporte 64 chiffres et lettres de a à f.',
+    byLightning: 'Votre paiement Lightning est arrivé et il est définitif.',
+    unpaidInvoice:
+      'Le nœud Lightning de la boutique ne l’a pas encore reçu. Si votre portefeuille l’indique comme payé, demandez de nouveau dans une minute.',
+    foreignInvoice:
+      'Cette facture n’est pas celle de cette commande. Comparez-la avec celle de cette page.',
   },
   rateOf: (price, bitcoin) => `${price} pour ${bitcoin}`,
   newestPayments: (shown) =>

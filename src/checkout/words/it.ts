@@ -128,6 +128,11 @@ export const it: Words = {
       'I nostri server non hanno ancora visto il Suo pagamento. Se il portafoglio lo mostra come inviato, chieda di nuovo tra qualche minuto.',
     later: 'Al momento la ricerca non è possibile. Chieda di nuovo tra un minuto.',
     wrong: 'Questo non è un ID di transazione. Ha 64 cifre e lettere dalla a alla f.',
+    byLightning: 'Il Suo pagamento Lightning è arrivato ed è definitivo.',
+    unpaidInvoice:
+      'Il nodo Lightning del negozio non lo ha ancora ricevuto. Se il portafoglio lo mostra come pagato, chieda di nuovo tra un minuto.',
+    foreignInvoice:
+      'Questa fattura non è di questo ordine. La confronti con quella di questa pagina.',
   },
   rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
   newestPayments: (shown) =>

@@ -132,6 +132,11 @@ export const ja: Words = {
       'サーバーはまだお支払いを検出していません。ウォレットに送金済みと表示されている場合は、数分後にもう一度お試しください。',
     later: '現在は確認できません。1分後にもう一度お試しください。',
     wrong: 'これはトランザクションIDではありません。IDは64桁の数字とaからfの文字です。',
+    byLightning: 'Lightningでのお支払いが届き、確定しました。',
+    unpaidInvoice:
+      'ショップのLightningノードはまだお支払いを受け取っていません。ウォレットに支払い済みと表示されている場合は、1分後にもう一度お試しください。',
+    foreignInvoice:
+      'このインボイスはこの注文のものではありません。このページのものと比べてください。',
   },
   rateOf: (price, bitcoin) => `${bitcoin}あたり${price}`,
   newestPayments: (shown) =>

@@ -128,6 +128,11 @@ export const nl: Words = {
       'Onze servers hebben uw betaling nog niet gezien. Als uw wallet haar als verzonden toont, vraag het dan over enkele minuten opnieuw.',
     later: 'Dit kan nu niet worden opgezocht. Vraag het over een minuut opnieuw.',
     wrong: 'Dit is geen transactie-id. Die heeft 64 cijfers en letters van a tot f.',
+    byLightning: 'Uw Lightning-betaling is aangekomen en definitief.',
+    unpaidInvoice:
+      'De Lightning-node van de winkel heeft haar nog niet ontvangen. Als uw wallet haar als betaald toont, vraag het dan over een minuut opnieuw.',
+    foreignInvoice:
+      'Deze factuur hoort niet bij deze bestelling. Vergelijk haar met die op deze pagina.',
   },
   rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
   newestPayments: (shown) =>

@@ -128,6 +128,11 @@ export const pl: Words = {
       'Nasze serwery nie widziały jeszcze tej płatności. Jeśli portfel pokazuje ją jako wysłaną, proszę zapytać ponownie za kilka minut.',
     later: 'Teraz nie można tego sprawdzić. Proszę zapytać ponownie za minutę.',
     wrong: 'To nie jest identyfikator transakcji. Ma on 64 cyfry i litery od a do f.',
+    byLightning: 'Płatność Lightning dotarła i jest ostateczna.',
+    unpaidInvoice:
+      'Węzeł Lightning sklepu jeszcze jej nie otrzymał. Jeśli portfel pokazuje ją jako opłaconą, proszę zapytać ponownie za minutę.',
+    foreignInvoice:
+      'Ta faktura nie należy do tego zamówienia. Proszę porównać ją z fakturą na tej stronie.',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>

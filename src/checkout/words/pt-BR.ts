@@ -129,6 +129,10 @@ export const ptBR: Words = {
       'Nossos servidores ainda não viram o seu pagamento. Se a sua carteira o mostra como enviado, pergunte de novo em alguns minutos.',
     later: 'Não é possível consultar agora. Pergunte de novo em um minuto.',
     wrong: 'Isto não é um ID de transação. Ele tem 64 dígitos e letras de a a f.',
+    byLightning: 'Seu pagamento por Lightning chegou e é definitivo.',
+    unpaidInvoice:
+      'O nó Lightning da loja ainda não o recebeu. Se a sua carteira o mostra como pago, pergunte de novo em um minuto.',
+    foreignInvoice: 'Esta fatura não é deste pedido. Compare-a com a desta página.',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>

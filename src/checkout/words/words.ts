@@ -132,6 +132,11 @@ export interface Words {
     /** The servers cannot be asked now. */
     readonly later: string;
     readonly wrong: string;
+    /** A Lightning payment, which no block confirms. */
+    readonly byLightning: string;
+    readonly unpaidInvoice: string;
+    /** A Lightning invoice of another order or another shop. */
+    readonly foreignInvoice: string;
   };
   /** @param bitcoin one bitcoin */
   readonly rateOf: (price: string, bitcoin: string) => string;

@@ -5,7 +5,7 @@ import type { OrderJson } from '../order/order-json.ts';
 import { customerMailWords } from '../text/customer-mail-words.ts';
 import { plainText } from '../text/format.ts';
 import { languageOf } from '../text/language.ts';
-import { type CustomerNoticeType, dueOf, type Notice } from './notice.ts';
+import { type CustomerNoticeType, dueOf, lightningShareOf, type Notice } from './notice.ts';
 
 export interface CustomerNews {
   /** After the change. */
@@ -24,14 +24,15 @@ export function customerNotice(news: CustomerNews): Notice | undefined {
   const words = customerMailWords[language];
   const shop = plainText(storeName, maxShopLength);
   const price = dueOf(order);
+  const isLightning = lightningShareOf(order).isAll;
   const [title, line] =
     type === 'customer.paid'
-      ? [words.paidTitle(price, shop), words.paid(shop)]
-      : [words.seenTitle(price, shop), words.seen(shop)];
+      ? [words.paidTitle(price, shop), isLightning ? words.paidByLightning : words.paid]
+      : [words.seenTitle(price, shop), isLightning ? words.arrivedByLightning : words.seen];
   return {
     type,
     title,
-    lines: [line, words.page],
+    lines: [line(shop), words.page],
     path: `/o/${order.id}`,
     data: {},
     customer: { language, orderId: order.id, shop, footer: words.footer },

@@ -5,7 +5,7 @@
 import { unixSeconds } from '../../lib/time-units.ts';
 import { minSentSat, type OrderEventType, type OrderStatus } from '../order/order.ts';
 import type { OrderJson } from '../order/order-json.ts';
-import { exactBitcoin, formatMoney, parseMoney } from '../payment/money.ts';
+import { exactBitcoin, formatMoney, parseMoney, sumSat } from '../payment/money.ts';
 import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
 import type { Language } from '../text/language.ts';
 
@@ -114,7 +114,7 @@ export function orderNotice(change: OrderChange): Notice | undefined {
     lines: [
       `Store ${storeName}, ${name}: ${fact}`,
       priceLine(order),
-      `Received: ${formatSat(order.received_sat)}, confirmed: ${formatSat(order.confirmed_sat)}`,
+      receivedLine(order),
       ...(excess > 0 ? [`Paid too much: ${formatSat(excess)}`] : []),
       ...(advice === undefined ? [] : [advice]),
     ],
@@ -140,7 +140,7 @@ export function orderNotice(change: OrderChange): Notice | undefined {
 }
 
 function orderTexts({ type, was, order }: OrderChange): OrderTexts | undefined {
-  if (type === 'order.paid') return order.late ? paidLate : paid;
+  if (type === 'order.paid') return order.late ? paidLate(order) : paid(order);
   if (type === 'order.reversed') return reversed(was);
   const { status, excess_sat: excess, missing_sat: missing, received_sat: received } = order;
   if (type === 'order.updated' && status === was) {
@@ -157,18 +157,40 @@ function orderTexts({ type, was, order }: OrderChange): OrderTexts | undefined {
   return type === 'order.updated' ? changedLater(order) : short;
 }
 
-const paid: OrderTexts = {
+/** What came by Lightning, which no block confirms: nothing, all, or a part. */
+export function lightningShareOf({ payments }: OrderJson) {
+  const standing = payments.filter((each) => each.kind === 'lightning' || !each.gone);
+  const sat = sumSat(standing.map(({ kind, value_sat }) => (kind === 'lightning' ? value_sat : 0)));
+  const isAll = sat > 0 && standing.every(({ kind }) => kind === 'lightning');
+  return { sat, isAll };
+}
+
+function howPaid(order: OrderJson): string {
+  const { sat, isAll } = lightningShareOf(order);
+  if (isAll) return 'paid by Lightning, which is final';
+  return sat > 0 ? 'paid by Lightning in part, and confirmed' : 'paid, and confirmed';
+}
+
+function receivedLine(order: OrderJson): string {
+  const { sat, isAll } = lightningShareOf(order);
+  const received = formatSat(order.received_sat);
+  if (isAll) return `Received by Lightning: ${received}`;
+  const share = sat > 0 ? `, by Lightning: ${formatSat(sat)}` : '';
+  return `Received: ${received}, confirmed: ${formatSat(order.confirmed_sat - sat)}${share}`;
+}
+
+const paid = (order: OrderJson): OrderTexts => ({
   type: 'order.paid',
   word: 'Paid',
-  fact: 'paid, and confirmed.',
-};
+  fact: `${howPaid(order)}.`,
+});
 
-const paidLate: OrderTexts = {
+const paidLate = (order: OrderJson): OrderTexts => ({
   type: 'order.late',
   word: 'Paid late',
-  fact: 'paid, and confirmed, but some of the money came after its time.',
+  fact: `${howPaid(order)}, but some of the money came after its time.`,
   advice: 'See whether you still have what was ordered before you send it.',
-};
+});
 
 const acceptOrReturn = 'Accept what came as enough, or send it back to the customer.';
 

@@ -69,13 +69,16 @@ export const shownInvoice = (
 ): OrderInvoice | undefined =>
   open !== null && open.amountSat === missingSat && open.expiresAt > now ? open : undefined;
 
+/** @param preimage 64 hex digits */
+export const paymentHashOf = (preimage: string): string => bytesToHex(sha256(hexToBytes(preimage)));
+
 /** Why a node cannot be right about a paid invoice; undefined if it can. */
 export function settlementFault(
   amountSat: number,
   { paymentHash, preimage, valueSat }: SettledInvoice,
 ): string | undefined {
   const isHex = /^[0-9a-f]{64}$/.test(preimage);
-  if (!isHex || bytesToHex(sha256(hexToBytes(preimage))) !== paymentHash) {
+  if (!isHex || paymentHashOf(preimage) !== paymentHash) {
     return 'its preimage does not hash to the payment hash';
   }
   if (!Number.isSafeInteger(valueSat) || valueSat < amountSat || valueSat > maxMoneySat) {

@@ -41,10 +41,6 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     return ended?.paymentHash;
   }
 
-  /** Until when the original of this file may have been paid to an invoice that is not in it. */
-  const lostUntil = (): number =>
-    Math.max(state.copied.read().at, state.versionsRaisedAt.read()) + dayMs;
-
   function settle(tx: Tx, now: number, storeId: number, settled: SettledInvoice): boolean {
     const { paymentHash, preimage, valueSat, settledAt, externalId } = settled;
     const found = statements.byReport.get({ paymentHash, publicId: externalId });
@@ -52,7 +48,7 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     if (found?.address.storeId !== storeId || found.paymentId !== null) return false;
     const { orderId, createdAt, amountSat, address, currency } = found;
     // A customer may write the id of an order into the text of another program's invoice.
-    if (amountSat === null && settledAt > lostUntil()) return false;
+    if (amountSat === null && settledAt > lostUntil(state)) return false;
     const fault = settlementFault(amountSat ?? 1, settled);
     statements.settled.run({ paymentHash, now, fault: fault ?? null });
     if (fault !== undefined) {
@@ -80,6 +76,8 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     open: (orderId: number) => statements.open.get({ orderId }),
     /** Orders of a store that may lack an invoice, or have one too many. The newest come first. */
     toEnsure: (storeId: number, now: number) => statements.toEnsure.all({ storeId, now }),
+    /** The order that an invoice was made for, also one that has ended. */
+    orderOf: (paymentHash: string) => statements.orderOf.get({ paymentHash })?.orderId,
     /** Shows another invoice for an order. @returns the hash of the one before */
     add(tx: Tx, now: number, orderId: number, invoice: OrderInvoice): string | undefined {
       const before = end(tx, now, orderId);
@@ -122,6 +120,10 @@ export function createLightningInvoices({ orm, orders: settler, state, events }:
     faults: (since: number) => statements.faults.all({ since }),
   };
 }
+
+/** Until when the original of this file may have been paid to an invoice that is not in it. */
+const lostUntil = ({ copied, versionsRaisedAt }: Parts['state']): number =>
+  Math.max(copied.read().at, versionsRaisedAt.read()) + dayMs;
 
 /** The text of an invoice has texts of the order, so it goes. */
 const ended = { endedAt: placeholder('now'), invoice: '' };
@@ -209,6 +211,12 @@ const prepareReads = (orm: Orm) => ({
             and +o.store_id = ${placeholder('storeId')} and o.status <> 'open')`,
       )
       .orderBy(desc(orders.id)),
+  ),
+  orderOf: prepared(() =>
+    orm
+      .select(columnsOf(lightningInvoices, 'orderId'))
+      .from(lightningInvoices)
+      .where(equals(lightningInvoices.paymentHash, 'paymentHash')),
   ),
   // The file may be a copy from before the invoice was made. Then its id names the order.
   byReport: prepared(() =>

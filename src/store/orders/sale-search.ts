@@ -3,6 +3,7 @@
 // which names too many orders: their texts are compared.
 
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { paymentHashOf } from '../../domain/order/lightning-invoice.ts';
 import {
   addressEndLength,
   type Ends,
@@ -124,7 +125,12 @@ export class SaleSearch {
 
   #payments({ txid }: SearchText) {
     if (txid === undefined) return [];
-    return this.#statements.ofTxid.all(spanOf(txid)).filter(endsAs(txid));
+    // The proof of a Lightning payment that a customer has.
+    const isPreimage = txid.start.length === 64;
+    const ofPreimage = isPreimage ? [{ start: paymentHashOf(txid.start), end: '' }] : [];
+    return [txid, ...ofPreimage].flatMap((each) =>
+      this.#statements.ofTxid.all(spanOf(each)).filter(endsAs(each)),
+    );
   }
 
   /** Lists of orders that can match, behind an order. */

@@ -9,7 +9,7 @@ function paid(changes: Partial<OrderJson>, linkTitle: string | null = null) {
     ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, status: 'paid', late: false },
     ...{ reference: null, amount: '3.50', currency: 'EUR', amount_sat: 7_000 },
     ...{ adjust_percent: 0, amount_due: '3.50' },
-    ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2 },
+    ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2, payments: [] },
   } as unknown as OrderJson;
   const made = orderNotice({
     type: 'order.paid',
@@ -57,4 +57,29 @@ test('several are one, with a line and a sum', () => {
   expect([all.lines.length, all.lines.at(-1)]).toEqual([500 * perOrder + 1, 'and 2 more']);
   const test = testNotice();
   expect(summedNotice([test, test])).toBe(test);
+});
+
+const onChain = (value_sat: number, gone = false) => ({ kind: 'onchain', value_sat, gone });
+const lightning = (value_sat: number) => ({ kind: 'lightning', value_sat });
+
+test.each([
+  [[], 'paid, and confirmed', 'Received: 7,000 sat, confirmed: 7,000 sat'],
+  [[onChain(7_000)], 'paid, and confirmed', 'Received: 7,000 sat, confirmed: 7,000 sat'],
+  [[lightning(7_000)], 'paid by Lightning, which is final', 'Received by Lightning: 7,000 sat'],
+  [
+    [onChain(9_000, true), lightning(7_000)],
+    ...['paid by Lightning, which is final', 'Received by Lightning: 7,000 sat'],
+  ],
+  [
+    [onChain(3_000), lightning(4_000)],
+    'paid by Lightning in part, and confirmed',
+    'Received: 7,000 sat, confirmed: 3,000 sat, by Lightning: 4,000 sat',
+  ],
+] as const)('payments %j are said as they came', (payments, fact, received) => {
+  const changes = { payments } as unknown as Partial<OrderJson>;
+  const { lines } = paid(changes);
+  expect(lines[0]).toBe(`Store Shop, an order: ${fact}.`);
+  expect(lines).toContain(received);
+  const late = 'but some of the money came after its time.';
+  expect(paid({ ...changes, late: true }).lines[0]).toBe(`Store Shop, an order: ${fact}, ${late}`);
 });

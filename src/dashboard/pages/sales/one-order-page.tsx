@@ -150,7 +150,7 @@ function factsOf({ record, order, request }: OrderProps): FactRows {
     [
       'Received',
       <>
-        <Amount sat={order.received_sat} />, <Amount sat={order.confirmed_sat} /> of it confirmed
+        <Amount sat={order.received_sat} />, <Amount sat={order.confirmed_sat} /> of it final
       </>,
     ],
     [
@@ -282,7 +282,7 @@ const maxEvents = 100;
 
 const eventTexts: Readonly<Partial<Record<EventType, Omit<TimelineEvent, 'at'>>>> = {
   'order.processing': { text: 'Enough was seen' },
-  'order.paid': { text: 'Paid: enough is confirmed', tone: 'good' },
+  'order.paid': { text: 'Paid: enough is final', tone: 'good' },
   'order.expired': { text: 'Expired', tone: 'bad' },
   'order.reversed': { text: 'Reversed: what was enough is taken back', tone: 'bad' },
 };

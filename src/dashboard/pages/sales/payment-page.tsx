@@ -45,10 +45,11 @@ function paymentMarkup(request: PageRequest) {
   const worth = worthIn(row);
   const worthOfIt = worth === undefined ? undefined : `${formatDecimal(worth)} ${row.currency}`;
   const amount = formatAmount(row.valueSat);
+  const place = row.preimage === null ? `at ${formatShort(row.address)}` : 'by Lightning';
   return (
     <Layout
       request={request}
-      title={`${worthOfIt ?? amount} ${shown.word.text.toLowerCase()} at ${formatShort(row.address)}`}
+      title={`${worthOfIt ?? amount} ${shown.word.text.toLowerCase()} ${place}`}
       heading={
         <>
           <span class="amount">{worthOfIt ?? amount}</span> <Pill {...shown} />
@@ -83,7 +84,9 @@ function factsOf(request: PageRequest, row: PaymentEntry): FactRows {
     ['Confirmations', row.preimage === null ? confirmationsText(records, row) : null],
     [
       'Address',
-      <AddressOf request={request} name="the address" address={row.address} id={row.addressId} />,
+      row.preimage === null ? (
+        <AddressOf request={request} name="the address" address={row.address} id={row.addressId} />
+      ) : null,
     ],
     [
       row.preimage === null ? 'Transaction' : 'Payment hash',

@@ -65,7 +65,7 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
       txid: (row) => row.txid,
       satoshi: (row) => row.valueSat,
       state: (row) => row.state,
-      confirmations: (row) => confirmationsOf(records, row),
+      confirmations: (row) => (row.preimage === null ? confirmationsOf(records, row) : null),
       height: (row) => row.height,
       replaced_by: (row) => row.replacedBy,
       currency: (row) => row.currency,

@@ -3,7 +3,7 @@
 import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../../bitcoin/ids.ts';
 import { networks } from '../../../bitcoin/network.ts';
-import { paymentWords, type StateWord } from '../../../domain/order/state-words.ts';
+import { orderWords, paymentWords, type StateWord } from '../../../domain/order/state-words.ts';
 import { currenciesOf, lastDayOf } from '../../../domain/payment/account-formats.ts';
 import { type AccountSums, addUp, noSums, sumsText } from '../../../domain/payment/account-row.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/payment.ts';
@@ -268,9 +268,13 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
       ['Amount', (row) => <PaymentMoney row={row} now={request.now} />, 'number'],
       ['State', (row) => <Pill {...paymentState(request.parts.records, row)} />],
       ['Seen', (row) => <Time at={row.firstSeenAt} />],
-      ['Address', (row) => <Short text={row.address} />],
+      ['Address', (row) => (row.preimage === null ? <Short text={row.address} /> : 'Lightning')],
       ['Store', (row) => row.storeName],
-      ['Confirmations', (row) => confirmationsOf(request.parts.records, row), 'number'],
+      [
+        'Confirmations',
+        (row) => (row.preimage === null ? confirmationsOf(request.parts.records, row) : '–'),
+        'number',
+      ],
     ]}
   />
 );
@@ -280,6 +284,7 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
  * knows the payment's new state; the note says so.
  */
 export function paymentState(records: Records, row: PaymentEntry): ShownState {
+  if (row.preimage !== null) return { word: orderWords.paid, note: undefined };
   if (hasLeft(records, row)) {
     return {
       word: paymentWords.unconfirmed,
