@@ -9,7 +9,6 @@ import { networks } from '../bitcoin/network.ts';
 import { valuePaidTo } from '../bitcoin/transaction.ts';
 import { paymentHashOf } from '../domain/order/lightning-invoice.ts';
 import type { ShownPayment } from '../domain/order/order-json.ts';
-import { policyOf, requiredConfirmationsInOrder } from '../domain/payment/confirmation-policy.ts';
 import { isFinalState } from '../domain/payment/payment.ts';
 import { withoutInvisible } from '../domain/text/pasted-text.ts';
 import { Allowance, refusalCost } from '../electrum/budget.ts';
@@ -19,14 +18,15 @@ import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { World } from '../world/world.ts';
-import { join } from './instructions.ts';
+import { blocksText, join } from './instructions.ts';
 import { Sentence } from './page-parts.tsx';
 import { codeInput, FormField } from './payer-form.tsx';
 import type { Reading } from './reading.ts';
+import { blocksOf } from './shown-order.ts';
 import type { Translation } from './words/languages.ts';
 
 export interface ClaimOptions {
-  readonly records: Pick<Records, 'orderView' | 'catalog' | 'network' | 'lightningInvoices'>;
+  readonly records: Pick<Records, 'orderView' | 'network' | 'lightningInvoices'>;
   readonly world: Pick<World, 'now' | 'monotonic'>;
   readonly reader: Pick<ChainReader, 'find'>;
 }
@@ -41,11 +41,10 @@ export type AnswerClaim = (
 
 /** What all customers together may cost: 6 transactions that no server has. */
 const maxHourlyCost = 6 * refusalCost;
-const blockMinutes = 10;
 
 /** Returns what answers claims, in the language of the reader. */
 export function createClaims({ records, world, reader }: ClaimOptions): AnswerClaim {
-  const { orderView, catalog, network, lightningInvoices } = records;
+  const { orderView, network, lightningInvoices } = records;
   const allowance = new Allowance(world, maxHourlyCost);
 
   /** Undefined for a transaction that no server has. @throws PaygateError unavailable */
@@ -71,17 +70,12 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
       sat !== null && sat > 0 && claim.tooLittle(formats.amount(sat));
 
     function known(payment: ShownPayment): string {
-      const { state, firstSeenAt, confirmations, valueSat, preimage } = payment;
+      const { state, firstSeenAt, preimage } = payment;
       if (state === 'dropped') return receipt.gone;
       if (preimage !== null) return join(claim.byLightning, tooLittle(missingSat));
       const seen = claim.seen(formats.ago(Math.max(0, world.now() - firstSeenAt)));
       if (isFinalState(state)) return join(receipt.confirmed, tooLittle(missingSat));
-      const policy = policyOf(catalog.store(row.storeId));
-      const need = requiredConfirmationsInOrder(policy, valueSat, row.amountSat);
-      const left = Math.max(1, need - confirmations) * blockMinutes;
-      const { number, minutes } = formats;
-      const have = Math.min(confirmations, need);
-      const blocks = claim.blocks(number(have), number(need), minutes(left));
+      const blocks = blocksText(blocksOf(record, payment), { words, formats });
       return join(seen, blocks, tooLittle(missingSat));
     }
 

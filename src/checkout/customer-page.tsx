@@ -16,13 +16,14 @@ import {
   BothUnits,
   Code,
   Contact,
-  Copied,
+  CopyButton,
   chainName,
   Fact,
   InvoiceCode,
   lightningName,
   Pill,
   Sentence,
+  Tick,
   Time,
   Ways,
 } from './page-parts.tsx';
@@ -69,6 +70,7 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
         price={priceOf(shown, reading)}
       />
       <div id="status" data-live={live} data-now={shown.shownAt} aria-live="polite">
+        {stage === 'processing' || stage === 'paid' ? <Tick tone={orderWords[stage].tone} /> : null}
         <Pills shown={shown} reading={reading} />
         <p>
           <Sentence text={instructionOf(shown, reading)} />
@@ -101,7 +103,7 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
         <Refunds shown={shown} reading={reading} />
         <WayBack shown={shown} reading={reading} />
       </div>
-      {stage === 'paid' && claimAnswer === undefined ? null : (
+      {(stage === 'processing' || stage === 'paid') && claimAnswer === undefined ? null : (
         <ClaimForm orderId={id} reading={reading} answer={claimAnswer} />
       )}
     </CheckoutFrame>
@@ -173,11 +175,14 @@ const LightningBox = ({ shown, reading }: Props) => {
       <p class="amount">
         <Sentence text={formats.sat(amountSat)} />
       </p>
-      <Copied name="invoice" label={words.pay.copyInvoice} reading={reading}>
-        <bdi dir="ltr" class="address">
+      <p>
+        <bdi dir="ltr" class="address invoice">
           <code id="invoice">{invoice}</code>
         </bdi>
-      </Copied>
+      </p>
+      <div class="choices">
+        <CopyButton name="invoice" label={words.pay.copyInvoice} reading={reading} />
+      </div>
       <Until shown={shown} reading={reading} />
     </section>
   );
@@ -200,7 +205,7 @@ const ChainBox = ({ shown, reading }: Props) => {
           {pay.openWallet}
         </a>
       </p>
-      <Copied name="amount" label={pay.copyAmount} reading={reading}>
+      <p class="units">
         <span class="amount">
           <Sentence text={formats.bitcoin(missingSat)} />
         </span>
@@ -208,12 +213,16 @@ const ChainBox = ({ shown, reading }: Props) => {
         <span id="amount" hidden>
           {formatBitcoin(missingSat)}
         </span>
-      </Copied>
-      <Copied name="address" label={pay.copyAddress} reading={reading}>
+      </p>
+      <p>
         <bdi dir="ltr" class="address">
           <code id="address">{address}</code>
         </bdi>
-      </Copied>
+      </p>
+      <div class="choices">
+        <CopyButton name="amount" label={pay.copyAmount} reading={reading} />
+        <CopyButton name="address" label={pay.copyAddress} reading={reading} />
+      </div>
       <Until shown={shown} reading={reading} />
       <details class="passing unprinted">
         <summary>{pay.addressAlone}</summary>

@@ -1,7 +1,7 @@
 // The sentences that say what the customer of an order does now. They never ask for money where an
 // earlier payment may still count.
 
-import type { ShownOrder, Stage } from './shown-order.ts';
+import type { Blocks, ShownOrder, Stage } from './shown-order.ts';
 import type { Translation } from './words/languages.ts';
 
 /** What the customer does now. */
@@ -16,7 +16,13 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
   const isAsked = order.refunds.some(({ state }) => state === 'asked');
   switch (stage) {
     case 'processing':
-      return join(now.wait, late, ...refunds, excess);
+      return join(
+        now.wait,
+        shown.blocks !== null && blocksText(shown.blocks, { words, formats }),
+        late,
+        ...refunds,
+        excess,
+      );
     case 'paid':
       return join(!isAsked && now.done, late, ...refunds, excess);
     case 'undecided':
@@ -24,6 +30,15 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
     default:
       return unpaidInstruction(shown, stage, { words, formats });
   }
+}
+
+const blockMinutes = 10;
+
+/** How far a payment is, and how long it usually takes from here. */
+export function blocksText({ have, need }: Blocks, { words, formats }: Texts): string {
+  const { number, minutes } = formats;
+  const left = minutes(Math.max(1, need - have) * blockMinutes);
+  return words.claim.blocks(number(have), number(need), left);
 }
 
 /** What the shop paid back, and what it is about to. */

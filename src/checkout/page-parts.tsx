@@ -116,22 +116,24 @@ export const Pill = ({ tone, children }: PillProps) => (
   <span class={`pill ${tone}`}>{children}</span>
 );
 
-interface CopiedProps {
+/** A tick that is seen from afar: money arrived. The pill below it says which state it is. */
+export const Tick = ({ tone }: Pick<PillProps, 'tone'>) => (
+  <svg class={`tick ${tone} unprinted`} viewBox="0 0 24 24" aria-hidden="true">
+    <path d="m6.5 12.5 4 4 7-9" />
+  </svg>
+);
+
+interface CopyButtonProps {
   /** Id of the element whose text is copied. */
   readonly name: string;
   readonly label: string;
   readonly reading: Reading;
-  readonly children?: Child;
 }
 
-/** A text with the button that copies it. */
-export const Copied = ({ name, label, reading: { words }, children }: CopiedProps) => (
-  <div class="copied">
-    {children}
-    <button type="button" class="unready unprinted" data-copy={name} data-copied={words.copied}>
-      {label}
-    </button>
-  </div>
+export const CopyButton = ({ name, label, reading: { words } }: CopyButtonProps) => (
+  <button type="button" class="unready unprinted" data-copy={name} data-copied={words.copied}>
+    {label}
+  </button>
 );
 
 /** Names that every language writes so. */

@@ -8,8 +8,9 @@ import {
   newQuoteRefusal,
   type OrderPayment,
 } from '../domain/order/order.ts';
-import { type OrderJson, orderJson } from '../domain/order/order-json.ts';
+import { type OrderJson, orderJson, type ShownPayment } from '../domain/order/order-json.ts';
 import { sumWithFees } from '../domain/order/refund.ts';
+import { requiredConfirmationsInOrder } from '../domain/payment/confirmation-policy.ts';
 import { sumSat } from '../domain/payment/money.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import { minuteMs } from '../lib/time-units.ts';
@@ -54,6 +55,8 @@ export interface ShownOrder {
   readonly hasFallen: boolean;
   /** Which way to pay the page shows first. */
   readonly firstWay: 'chain' | 'lightning';
+  /** The blocks of the payment that waits longest; null unless the order is processing. */
+  readonly blocks: Blocks | null;
   /** Opens a wallet with the amount; null unless the order is payable. */
   readonly walletUri: string | null;
   /** When this was so, by our own clock, epoch milliseconds. */
@@ -96,6 +99,7 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
     isPaidAgain: isPaidAgain(facts, record.quotes, standing),
     hasFallen: hasFallen(payments),
     firstWay: isLightningFirst(record.row) ? 'lightning' : 'chain',
+    blocks: stage === 'processing' ? slowestBlocks(record) : null,
     walletUri:
       isPayable && missingSat !== null
         ? paymentUri(address, {
@@ -108,6 +112,26 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
     validUntil: isPriced ? (promised ?? facts).expiresAt : null,
     isQuoted: isPayable && promised !== null,
   };
+}
+
+/** How many blocks a payment is in, and how many it must be in. */
+export interface Blocks {
+  readonly have: number;
+  readonly need: number;
+}
+
+/** The blocks of a payment that is not final. */
+export function blocksOf({ policy, row }: OrderRecord, payment: ShownPayment): Blocks {
+  const need = requiredConfirmationsInOrder(policy, payment.valueSat, row.amountSat);
+  return { have: Math.min(payment.confirmations, need), need };
+}
+
+function slowestBlocks(record: OrderRecord): Blocks | null {
+  const waiting = record.payments.filter(
+    ({ state }) => state === 'unconfirmed' || state === 'confirming',
+  );
+  const all = waiting.map((payment) => blocksOf(record, payment));
+  return all.sort((one, other) => other.need - other.have - (one.need - one.have))[0] ?? null;
 }
 
 /** A receipt that is opened later stays. */

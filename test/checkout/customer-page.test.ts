@@ -2,10 +2,12 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { browserScript } from '../../scripts/bundling.mjs';
+import { writeBands } from '../../src/domain/payment/confirmation-policy.ts';
 import { quotes } from '../../src/store/schema/order-schema.ts';
 import { closeApps, openReady, type TestApp } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
 import { hourMs, inSatoshis, openTill, quoteMs } from '../support/checkout.ts';
+import { listenTo } from '../support/event-stream.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { type Seen, visitorOf } from '../support/visitor.ts';
 
@@ -367,6 +369,56 @@ test('the script is smaller than 4 KB, and may be cached without a time limit', 
   const script = await browserScript('src/web/browser/page-refresh.client.js');
   expect(script).toContain('X-Paygate-Live');
   expect(Buffer.byteLength(script)).toBeLessThan(4096);
+});
+
+describe('an order whose payment waits', () => {
+  const ticks = ({ text }: Seen): string[] =>
+    [...text.matchAll(/class="tick (\w+)/g)].map(([, tone]) => tone ?? '');
+  const waits = async (till: Page): Promise<string> => {
+    const seen = await see(till);
+    expect(ticks(seen)).toEqual(['waiting']);
+    // The page itself says what the customer would ask.
+    expect(textOf(seen)).not.toContain('I have paid');
+    return /It is in .*? more\./.exec(textOf(seen))?.[0] ?? '';
+  };
+
+  test('says how far it is and how long it takes, and follows each block', async () => {
+    const till = await openTill();
+    expect(ticks(await see(till))).toEqual([]);
+    await till.pay(25_000);
+    expect(await waits(till)).toBe('It is in 0 of 2 blocks: about 20 minutes more.');
+    const { heard, close } = await listenTo(till.app, `${till.path}/live`);
+    await till.mine(1);
+    await till.app.world.until(() => heard.text.includes('changed'), 'the block');
+    await close();
+    expect(await waits(till)).toBe('It is in 1 of 2 blocks: about 10 minutes more.');
+    await till.mine(1);
+    const paid = await see(till);
+    expect([ticks(paid), textOf(paid).includes('It is in')]).toEqual([['good'], false]);
+  });
+
+  test('in two parts is as far as the later one', async () => {
+    const till = await openTill(inSatoshis);
+    await till.pay(10_000);
+    await till.mine(1);
+    await till.pay(15_000);
+    expect(await waits(till)).toBe('It is in 0 of 2 blocks: about 20 minutes more.');
+    await till.mine(1);
+    expect(await waits(till)).toBe('It is in 1 of 2 blocks: about 10 minutes more.');
+  });
+
+  test('waits for as many blocks as its amount requires', async () => {
+    const till = await openTill(inSatoshis);
+    await till.app.withStore(({ catalog, database }) =>
+      database.write((tx) => {
+        catalog.changeStore(tx, 1, {
+          confirmationBands: writeBands([{ aboveSat: 20_000, confirmations: 6 }]),
+        });
+      }),
+    );
+    await till.pay(25_000);
+    expect(await waits(till)).toBe('It is in 0 of 6 blocks: about 60 minutes more.');
+  });
 });
 
 test('S-120 no log line contains the id of an order', async () => {

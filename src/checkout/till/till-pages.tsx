@@ -18,6 +18,7 @@ import {
   lightningName,
   Pill,
   Sentence,
+  Tick,
   Time,
   Ways,
 } from '../page-parts.tsx';
@@ -177,6 +178,7 @@ export const SalePage = (props: SalePageProps) => {
         basisPoints={row.adjustBasisPoints}
       />
       <div id="status" data-live={live} aria-live="polite">
+        {order.status === 'paid' ? <Tick tone="good" /> : null}
         <SalePill {...props} />
         {isToScan ? null : (
           <p>

@@ -16,6 +16,7 @@ import {
 } from '../../domain/order/order-json.ts';
 import { type Quote, storedPriceOf } from '../../domain/order/quote.ts';
 import type { ShownRefund } from '../../domain/order/refund.ts';
+import { type ConfirmationPolicy, policyOf } from '../../domain/payment/confirmation-policy.ts';
 import { depthOf } from '../../domain/payment/payment.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Headers } from '../chain/headers.ts';
@@ -45,6 +46,8 @@ export interface OrderRecord {
   readonly receiptAddress: string | null;
   /** The page leads to the return URL by itself after the payment. */
   readonly autoReturn: boolean;
+  /** How many confirmations the store requires. */
+  readonly policy: ConfirmationPolicy;
   /** The payer chose the amount on the page of a link. */
   readonly isDonation: boolean;
   readonly facts: OrderFacts;
@@ -100,7 +103,7 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
     const { minimumSat, linkTitle, linkId, linkAmount, contact, ...rest } = found;
-    const { receiptAddress, autoReturn, ...place } = rest;
+    const { receiptAddress, autoReturn, requiredConfirmations, confirmationBands, ...place } = rest;
     return {
       row,
       details: { ...row, ...place, refunds: refundsOf(row.id) },
@@ -108,6 +111,7 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
       contact,
       receiptAddress,
       autoReturn,
+      policy: policyOf({ requiredConfirmations, confirmationBands }),
       isDonation: linkId !== null && linkAmount === null,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
@@ -262,6 +266,8 @@ const prepare = (orm: Orm) => ({
         contact: stores.contact,
         receiptAddress: stores.receiptAddress,
         autoReturn: stores.autoReturn,
+        requiredConfirmations: stores.requiredConfirmations,
+        confirmationBands: stores.confirmationBands,
         linkPublicId: links.publicId,
         linkTitle: links.title,
         linkId: links.id,
