@@ -245,15 +245,15 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
  * @returns what is wrong with it
  */
 async function takeRefundAddress(
-  { records, checkIssuing }: CheckoutOptions,
-  { id }: OrderRow,
+  options: CheckoutOptions,
+  row: OrderRow,
   text: string,
 ): Promise<((words: Words) => string) | undefined> {
   if (containsPrivateMaterial(text)) return ({ link }) => link.privateKey;
   try {
-    const address = refundAddress(records, text);
-    checkIssuing();
-    await records.database.write((tx) => records.refunds.address(tx, id, address), 'awaited');
+    const address = refundAddress(options.records, text);
+    options.checkIssuing();
+    await noteRefundAddress(options, row, address);
     return undefined;
   } catch (error) {
     const code = error instanceof PaygateError ? error.code : undefined;
@@ -263,6 +263,22 @@ async function takeRefundAddress(
     throw error;
   }
 }
+
+/** The merchant has to send it, and is notified. */
+const noteRefundAddress = (
+  { records, world }: CheckoutOptions,
+  row: OrderRow,
+  address: string,
+): Promise<void> =>
+  records.database.write((tx) => {
+    const refund = records.refunds.address(tx, row.id, address);
+    if (refund === undefined) return;
+    const now = world.now();
+    const { linkTitle } = records.orderView.record(row);
+    const order = records.orderView.json(row, now);
+    const { id, amountSat } = refund;
+    records.notifications.refundAddressed(tx, now, id, { order, linkTitle, amountSat });
+  }, 'awaited');
 
 type ErrorText = Exclude<keyof Words['errors'], 'back' | 'backToOrder'>;
 

@@ -5,10 +5,18 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import type { BlockHash, Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
+import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, type Till } from '../support/checkout.ts';
-import { cleanUp } from '../support/files.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import {
+  headerOf,
+  mailSettings,
+  partsOf,
+  type ReceivedMail,
+  startMailServer,
+} from '../support/mail-server.ts';
 import { type Seen, signedIn, type Visitor, visitorOf } from '../support/visitor.ts';
 
 afterEach(closeApps);
@@ -107,6 +115,40 @@ describe('a refund that is offered', () => {
     await app.world.advance(minuteMs);
     await app.settle();
     expect(await json()).toMatchObject([{ state: 'confirmed', txid }]);
+  });
+
+  test('is a mail to the merchant once the customer typed an address, and once alone', async () => {
+    const server = await startMailServer();
+    whenOver(() => server.close());
+    const { app, merchant, refundPage, send } = await offer();
+    await app.withStore(({ state, database }) =>
+      database.write((tx) => {
+        state.mailServer.write(tx, mailSettings(server.port));
+        state.notifyTarget(null).write(tx, { ...noTarget, recipients: ['owner@shop.example'] });
+      }),
+    );
+    await send('nonsense');
+    await app.settle();
+    expect(server.mails).toEqual([]);
+    await send(theirs);
+    await send(other);
+    await app.settle();
+    expect(server.mails.map((mail) => headerOf(mail, 'Subject'))).toEqual([
+      'Refund to send: 5,000 sat, order 1007 (Shop)',
+    ]);
+    const [text = ''] = partsOf(server.mails[0] as ReceivedMail);
+    expect(text).not.toContain(theirs);
+    // The merchant who types an address has nothing to learn; a customer who is asked again has.
+    for (const address of [theirs, '']) {
+      expect((await merchant.submit(refundPage, 'discard')).status).toBe(303);
+      const again = { address, choice: 'excess', fee: '0' };
+      expect((await merchant.submit(refundPage, 'prepare', again)).status).toBe(303);
+    }
+    await app.world.advance(minuteMs);
+    await send(other);
+    await app.world.advance(15 * minuteMs);
+    await app.settle();
+    expect(server.mails).toHaveLength(2);
   });
 
   test('takes one address, of this network, that is not the shop’s and that wallets spend from', async () => {

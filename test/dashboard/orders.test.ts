@@ -6,7 +6,7 @@ import { closeApps } from '../support/app.ts';
 import { openTill, priced, quoteMs, type Till } from '../support/checkout.ts';
 import { cleanUp } from '../support/files.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
-import { signedIn, type Visitor } from '../support/visitor.ts';
+import { signedIn, signedInViewer, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -139,6 +139,18 @@ describe('the page of an order', () => {
     expect(text).toContain(`/o/${id}</code>`);
     expect(shown).toMatch(/Created .* Rate promised: 1 BTC = 50,000\.00 EUR, 25,000 sat/);
     expect(shown).toContain('No payments yet.');
+  });
+
+  test('has the mail address of its customer, for the owner and for viewers', async () => {
+    const { app, visitor, id } = await open({ customer_email: 'anna&co@customer.example' });
+    const viewer = await signedInViewer(app);
+    for (const person of [visitor, viewer]) {
+      expect((await person.get(`${list}/${id}`)).text).toContain(
+        '<dt>Mail address of the customer</dt><dd>anna&amp;co@customer.example</dd>',
+      );
+    }
+    const without = await open();
+    expect((await without.visitor.get(`${list}/${without.id}`)).text).not.toContain('Mail address');
   });
 
   test('says what is short, over and late, with its payments, timeline and events', async () => {

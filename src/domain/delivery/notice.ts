@@ -16,6 +16,7 @@ export const noticeLabels = {
   'order.short': 'Order expired with too little money',
   'order.over': 'More money for a paid order',
   'order.reversed': 'Payment reversed',
+  'order.refund': 'Refund to send: the customer gave an address',
   'delivery.failed': 'Delivery to the shop failed',
   findings: 'Alarms, when they begin and end',
   day: 'Evening mail: sales of the day, what to pay back, what is short',
@@ -119,23 +120,45 @@ export function orderNotice(change: OrderChange): Notice | undefined {
       ...(advice === undefined ? [] : [advice]),
     ],
     path: `/dashboard/orders/${order.id}`,
-    data: {
-      store_id: order.store_id,
-      order: {
-        id: order.id,
-        reference: order.reference,
-        version: order.version,
-        status: order.status,
-        late: order.late,
-        amount: order.amount,
-        amount_due: order.amount_due,
-        currency: order.currency,
-        amount_sat: order.amount_sat,
-        received_sat: order.received_sat,
-        confirmed_sat: order.confirmed_sat,
-        excess_sat: order.excess_sat,
-      },
-    },
+    data: dataOf(order),
+  });
+}
+
+const dataOf = (order: OrderJson) => ({
+  store_id: order.store_id,
+  order: {
+    id: order.id,
+    reference: order.reference,
+    version: order.version,
+    status: order.status,
+    late: order.late,
+    amount: order.amount,
+    amount_due: order.amount_due,
+    currency: order.currency,
+    amount_sat: order.amount_sat,
+    received_sat: order.received_sat,
+    confirmed_sat: order.confirmed_sat,
+    excess_sat: order.excess_sat,
+  },
+});
+
+export interface AskedRefund extends Pick<OrderChange, 'order' | 'storeName' | 'linkTitle'> {
+  readonly amountSat: number;
+}
+
+/** A customer typed the address of a refund. It is on its page alone: a mail can be changed. */
+export function refundNotice({ order, storeName, linkTitle, amountSat }: AskedRefund): Notice {
+  const name = nameOf(order, linkTitle);
+  return plainNotice({
+    type: 'order.refund',
+    title: `Refund to send: ${formatSat(amountSat)}, ${name} (${storeName})`,
+    lines: [
+      `Store ${storeName}, ${name}: the customer gave an address for the refund that you offered.`,
+      priceLine(order),
+      'Send it from your own wallet. If the sum is large, ask the customer for their address, too.',
+    ],
+    path: `/dashboard/orders/${order.id}/refund`,
+    data: dataOf(order),
   });
 }
 

@@ -4,6 +4,7 @@
 import { and, sql } from 'drizzle-orm';
 import { type CustomerNews, customerNotice } from '../../domain/delivery/customer-notice.ts';
 import {
+  type AskedRefund,
   deliveryNotice,
   type FailedDelivery,
   findingsNotice,
@@ -11,6 +12,7 @@ import {
   type NoticedFinding,
   type OrderChange,
   orderNotice,
+  refundNotice,
 } from '../../domain/delivery/notice.ts';
 import { notificationIdFor } from '../../domain/order/order-id.ts';
 import type { OrderJson } from '../../domain/order/order-json.ts';
@@ -127,6 +129,15 @@ export function createNotifications(orm: Orm, catalog: Catalog, state: FileState
       if (notice === undefined) return;
       owe(now, change.order.store_id, notice, eventId);
       owe(now, null, notice, eventId);
+    },
+    /** The customer typed the address of a refund, which has it once. */
+    refundAddressed(_tx: Tx, now: number, refundId: number, asked: Unnamed<AskedRefund>): void {
+      const storeId = asked.order.store_id;
+      const notice = refundNotice({ ...asked, storeName: catalog.store(storeId).name });
+      // The number of a refund that was withdrawn is used again.
+      const cause = `refund ${refundId} ${now}`;
+      owe(now, storeId, notice, cause);
+      owe(now, null, notice, cause);
     },
     /** At most one a day for a store and a channel. */
     deliveryFailed(_tx: Tx, now: number, failed: Unnamed<FailedDelivery>): void {

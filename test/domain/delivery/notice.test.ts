@@ -1,20 +1,30 @@
 // Notices about orders: what names an order, and one notice for several.
 
 import { expect, test } from 'vitest';
-import { orderNotice, summedNotice, testNotice } from '../../../src/domain/delivery/notice.ts';
+import {
+  orderNotice,
+  refundNotice,
+  summedNotice,
+  testNotice,
+} from '../../../src/domain/delivery/notice.ts';
 import type { OrderJson } from '../../../src/domain/order/order-json.ts';
 
+const order = (changes: Partial<OrderJson>): OrderJson =>
+  Object.assign(
+    {
+      ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, status: 'paid', late: false },
+      ...{ reference: null, amount: '3.50', currency: 'EUR', amount_sat: 7_000 },
+      ...{ adjust_percent: 0, amount_due: '3.50' },
+      ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2, payments: [] },
+    } as unknown as OrderJson,
+    changes,
+  );
+
 function paid(changes: Partial<OrderJson>, linkTitle: string | null = null) {
-  const order = {
-    ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, status: 'paid', late: false },
-    ...{ reference: null, amount: '3.50', currency: 'EUR', amount_sat: 7_000 },
-    ...{ adjust_percent: 0, amount_due: '3.50' },
-    ...{ received_sat: 7_000, confirmed_sat: 7_000, excess_sat: 0, version: 2, payments: [] },
-  } as unknown as OrderJson;
   const made = orderNotice({
     type: 'order.paid',
     was: 'processing',
-    order: Object.assign(order, changes),
+    order: order(changes),
     storeName: 'Shop',
     linkTitle,
   });
@@ -82,4 +92,20 @@ test.each([
   expect(lines).toContain(received);
   const late = 'but some of the money came after its time.';
   expect(paid({ ...changes, late: true }).lines[0]).toBe(`Store Shop, an order: ${fact}, ${late}`);
+});
+
+test('an address for a refund names the sum and leads to the refund, without the address', () => {
+  const asked = { order: order({ reference: '1007' }), storeName: 'A\nShop', amountSat: 5_000 };
+  const notice = refundNotice({ ...asked, linkTitle: 'Counter' });
+  expect(notice).toMatchObject({
+    type: 'order.refund',
+    title: 'Refund to send: 5,000 sat, Counter, order 1007 (A Shop)',
+    path: '/dashboard/orders/ord_3yQ8tZr6WmB1nK5vXc2dLp/refund',
+    data: { store_id: 1, order: { reference: '1007', received_sat: 7_000 } },
+  });
+  expect(notice.lines).toContain('Price: 3.50 EUR (7,000 sat)');
+  const other = refundNotice({ ...asked, linkTitle: null });
+  expect(summedNotice([notice, other]).title).toBe(
+    'Refund to send: the customer gave an address: 2 orders, 7.00 EUR',
+  );
 });

@@ -226,6 +226,53 @@ test('57 payments within a minute are two mails to each recipient, and nothing i
   expect(await sendDue(now + 60 * minuteMs)).toHaveLength(2);
 });
 
+test('57 addresses for refunds within a minute are two mails, and a refund that is made again', async () => {
+  const { queue, write } = await open({ recipients: ['a@shop.example'] });
+  const { order, linkTitle } = paidOrder(now, 1);
+  const give = (id: number, at: number) =>
+    write((tx) => queue.refundAddressed(tx, at, id, { order, linkTitle, amountSat: 5_000 }));
+  for (let id = 1; id <= 57; id += 1) await give(id, now + id);
+  await give(57, now + 57);
+  await give(57, now + 58);
+  const at = now + 58;
+  const rows = queue.next(mails, at);
+  expect(rows.map(({ type }) => type)).toEqual(Array.from({ length: 58 }, () => 'order.refund'));
+  await write((tx) => {
+    for (const { id } of rows) queue.record(tx, at, id, { state: 'sent', reason: null });
+  });
+  await give(58, at + 1);
+  expect(queue.next(mails, at + 15 * minuteMs - 1)).toEqual([]);
+  expect(queue.next(mails, at + 15 * minuteMs)).toHaveLength(1);
+});
+
+test('an address for a refund is reported to store and operator by their settings', async () => {
+  const records = await openTestStore();
+  const { notifications: queue, state, write } = records;
+  await records.addWallet();
+  await records.addStore();
+  const { order, linkTitle } = paidOrder(now, 1);
+  await write((tx) => {
+    state.mailServer.write(tx, mailSettings(25));
+    state.notifyTarget(1).write(tx, { ...noTarget, recipients: ['a@shop.example'] });
+    state.notifyTarget(null).write(tx, { ...noTarget, recipients: ['b@shop.example'] });
+    queue.refundAddressed(tx, now, 1, { order, linkTitle, amountSat: 5_000 });
+  });
+  expect([queue.next(mails, now), queue.waiting().count]).toMatchObject([
+    [{ recipient: 'a@shop.example', storeId: 1 }],
+    2,
+  ]);
+  await write((tx) => {
+    for (const owner of [1, null] as const) {
+      state.notifyTarget(owner).write(tx, {
+        ...noTarget,
+        ...{ recipients: ['a@shop.example'], kinds: ['order.paid'] },
+      });
+    }
+    queue.refundAddressed(tx, now, 2, { order, linkTitle, amountSat: 5_000 });
+  });
+  expect(queue.waiting().count).toBe(2);
+});
+
 test('several that are not sent yet go together, also after a failed attempt', async () => {
   const { queue, write } = await open({ recipients: ['a@shop.example'], kinds: ['order.paid'] });
   const lane = { channel: 'mail', owner: 0 } as const;

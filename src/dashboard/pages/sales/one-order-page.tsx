@@ -164,6 +164,7 @@ function factsOf({ record, order, request }: OrderProps): FactRows {
     ],
     ['Reference', row.reference],
     ['Description', row.description, 'lines'],
+    ['Mail address of the customer', row.customerEmail],
     [
       'Link',
       link && (
