@@ -179,6 +179,7 @@ const paidOrder = (at: number, id: number, storeId = 1) => ({
     ...{ id: `ord_${id}`, store_id: storeId, status: 'paid', late: false, reference: null },
     ...{ amount: '3.50', currency: 'EUR', amount_sat: 7_000, received_sat: 7_000, version: 2 },
     ...{ confirmed_sat: 7_000, excess_sat: 0, created_at: at, customer_email: null },
+    payments: [],
   } as unknown as OrderJson,
   linkTitle: 'Counter',
   before: { fingerprint: 'some', firstPaidAt: null },
