@@ -92,7 +92,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     throw new PaygateError('not_found', 'Unknown order');
   }
 
-  const shown = (row: OrderRow) => shownOrder(orderView, orderView.record(row), world.now());
+  const shown = (row: OrderRow) => shownOrder(orderView.record(row), world.now());
 
   /** How long the page of an order stays as it is. */
   function nextChangeMs(row: OrderRow): number | undefined {
@@ -224,8 +224,7 @@ const createStreams = (world: CheckoutOptions['world']): EventStreams =>
 async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
   const { records, world, prices, checkIssuing, ensureInvoice } = options;
   const { orderView, orders, database } = records;
-  const isDue = (): boolean =>
-    shownOrder(orderView, orderView.record(row), world.now()).stage === 'lapsed';
+  const isDue = (): boolean => shownOrder(orderView.record(row), world.now()).stage === 'lapsed';
   if (row.currency === null || !isDue()) return;
   if (orderView.record(row).quotes.length >= maxQuotes) {
     throw new PaygateError('conflict', 'The order has had as many quotes as its page makes');

@@ -158,7 +158,7 @@ function isAsSent(
     isSame &&
     row.reference === note &&
     row.customerEmail === customerEmail &&
-    shownOrder(orderView, record, world.now()).stage === 'payable'
+    shownOrder(record, world.now()).stage === 'payable'
   );
 }
 

@@ -7,6 +7,7 @@ import {
   minSentSat,
   newQuoteRefusal,
   type OrderPayment,
+  standing as standingOf,
 } from '../domain/order/order.ts';
 import { type OrderJson, orderJson, type ShownPayment } from '../domain/order/order-json.ts';
 import { sumWithFees } from '../domain/order/refund.ts';
@@ -14,7 +15,7 @@ import { requiredConfirmationsInOrder } from '../domain/payment/confirmation-pol
 import { sumSat } from '../domain/payment/money.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import { minuteMs } from '../lib/time-units.ts';
-import type { OrderRecord, OrderView } from '../store/orders/order-view.ts';
+import type { OrderRecord } from '../store/orders/order-view.ts';
 
 /**
  * `payable`: an amount is promised. `lapsed`: the customer may ask for a new quote. `over`: the
@@ -67,9 +68,14 @@ export interface ShownOrder {
   readonly isQuoted: boolean;
 }
 
-export function shownOrder(view: OrderView, record: OrderRecord, now: number): ShownOrder {
+/** What a page needs of an order, which need not be in the file. */
+export type ShownRecord = Omit<OrderRecord, 'row' | 'linkTitle'> & {
+  readonly row: Pick<OrderRecord['row'], 'amountSat' | 'invoice'>;
+};
+
+export function shownOrder(record: ShownRecord, now: number): ShownOrder {
   const { details, facts } = record;
-  const standing = view.standing(record, now);
+  const standing = standingOf(facts, record.quotes, record.payments, now);
   const { status, missingSat, quote, payments } = standing;
   const { address, storeName, reference } = details;
   // After it was accepted, an order counts in satoshis, and its quotes do not matter.
@@ -121,12 +127,12 @@ export interface Blocks {
 }
 
 /** The blocks of a payment that is not final. */
-export function blocksOf({ policy, row }: OrderRecord, payment: ShownPayment): Blocks {
+export function blocksOf({ policy, row }: ShownRecord, payment: ShownPayment): Blocks {
   const need = requiredConfirmationsInOrder(policy, payment.valueSat, row.amountSat);
   return { have: Math.min(payment.confirmations, need), need };
 }
 
-function slowestBlocks(record: OrderRecord): Blocks | null {
+function slowestBlocks(record: ShownRecord): Blocks | null {
   const waiting = record.payments.filter(
     ({ state }) => state === 'unconfirmed' || state === 'confirming',
   );
@@ -138,7 +144,7 @@ function slowestBlocks(record: OrderRecord): Blocks | null {
 const leavingMs = minuteMs;
 
 function leavesTo(
-  { autoReturn, details, payments }: OrderRecord,
+  { autoReturn, details, payments }: ShownRecord,
   stage: Stage,
   now: number,
 ): string | null {

@@ -147,7 +147,7 @@ export async function openOrder(
   const scene: OrderScene = {
     shop,
     json: () => orderView.json(row(), now),
-    shown: () => shownOrder(orderView, orderView.record(row()), now),
+    shown: () => shownOrder(orderView.record(row()), now),
     newEvents() {
       const types = recorded().map(({ type }) => type);
       const fresh = types.slice(told);

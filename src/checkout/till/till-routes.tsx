@@ -108,7 +108,7 @@ function saleRoutes(options: TillRouteOptions, devices: TillDevices): Hono {
   const app = new Hono();
   app.get('/:id', async (context) => {
     const asked = await requested(context);
-    const shown = shownOrder(orderView, orderView.record(asked.row), world.now());
+    const shown = shownOrder(orderView.record(asked.row), world.now());
     return context.html(<SalePage {...asked} shown={shown} />);
   });
   app.post('/:id/quote', async (context) => {
