@@ -199,6 +199,9 @@ async function shootPeople(owner: Page, { shop, dashboard, file }: Links) {
   await owner.getByRole('button', { name: 'Add the viewer' }).click();
   await save(owner, 'people', `${origin}/dashboard/settings/people`);
   await save(owner, 'money-ways', `${origin}/dashboard/stores/new`);
+  await owner.setViewportSize(phone);
+  await save(owner, 'rehearsal', `${origin}/dashboard/stores/1/rehearsal?lang=en`);
+  await owner.setViewportSize(viewport);
 
   await order(owner, shop, 'Poster', 'Too little', 'Open, short');
   const records = new Database(file, { readonly: true });

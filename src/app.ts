@@ -11,6 +11,7 @@ import { createHttpApp } from './api/http-app.ts';
 import { createPaymentTaker } from './api/orders/new-order.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { type Checkout, createCheckout } from './checkout/checkout.tsx';
+import { rehearsedPage } from './checkout/rehearsed-page.tsx';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { createSignInLink } from './dashboard/guard/sign-in-link.ts';
@@ -405,7 +406,6 @@ function buildPages(
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, records, network, prices } = opened;
-  const nodeOptions = { network: network.name, proxy: config.proxy };
   const callbackSender = () => ({
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
@@ -455,8 +455,9 @@ function buildPages(
     notifier,
     clockFault: () => clock.fault(),
     callbackSender,
-    checkNode: (asked) => checkNode(world, asked, nodeOptions),
+    checkNode: (asked) => checkNode(world, asked, { network: network.name, proxy: config.proxy }),
     dashboardPlainHttp: config.dashboardPlainHttp,
+    rehearse: rehearsedPage,
     takePayment,
     askApi: (asked, env) => fetch(asked, env),
     extraPages: options.extraPages ?? [],

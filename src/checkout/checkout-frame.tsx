@@ -5,6 +5,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { rehearsalMark } from '../domain/order/rehearsal.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { Wordmark } from '../web/brand.tsx';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
@@ -54,6 +55,15 @@ export function beginPage(
   return reading;
 }
 
+/** What a page has that no customer sees. */
+export interface Rehearsal {
+  /** Above the page. */
+  readonly panel: Child;
+  /** Leads to the receipt; undefined for the answer to a form, which has no URL. */
+  readonly receiptUrl: string | undefined;
+  readonly scripts: readonly string[];
+}
+
 interface FrameProps {
   readonly reading: Reading;
   readonly title: string;
@@ -65,6 +75,7 @@ interface FrameProps {
   readonly manifest?: string;
   /** Read across a counter. */
   readonly isTill?: boolean;
+  readonly rehearsal?: Rehearsal | undefined;
   readonly children?: Child;
 }
 
@@ -75,6 +86,7 @@ export const CheckoutFrame = ({
   hasLanguages = true,
   manifest,
   isTill = false,
+  rehearsal,
   children,
 }: FrameProps) =>
   htmlDocument({
@@ -87,7 +99,14 @@ export const CheckoutFrame = ({
       ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}`,
     body: (
       <>
-        <main {...(isTill && { class: 'till' })}>{children}</main>
+        <main {...(isTill && { class: 'till' })}>
+          {rehearsal === undefined ? null : (
+            <section class="box rehearsal" aria-label={rehearsalMark} lang="en" dir="ltr">
+              {rehearsal.panel}
+            </section>
+          )}
+          {children}
+        </main>
         <footer class="unprinted">
           {hasLanguages ? <Languages reading={reading} /> : null}
           <Wordmark />

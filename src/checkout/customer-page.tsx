@@ -2,13 +2,14 @@
 // works below any path.
 
 import { type PaymentJson, paymentLine } from '../domain/order/order-json.ts';
+import { rehearsalMark } from '../domain/order/rehearsal.ts';
 import { orderWords } from '../domain/order/state-words.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import { formatBitcoin } from '../domain/text/format.ts';
 import { hashedAsset, pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import frame from './browser/frame.client.js?raw';
-import { CheckoutFrame } from './checkout-frame.tsx';
+import { CheckoutFrame, type Rehearsal } from './checkout-frame.tsx';
 import { ClaimForm } from './claim.tsx';
 import { instructionOf } from './instructions.ts';
 import {
@@ -35,6 +36,7 @@ import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
 interface Props {
   readonly shown: ShownOrder;
   readonly reading: Reading;
+  readonly rehearsal?: Rehearsal | undefined;
 }
 
 export const frameScript = hashedAsset('frame', 'js', 'text/javascript', frame);
@@ -46,17 +48,22 @@ interface PageProps extends Props {
   readonly claimAnswer?: string | undefined;
 }
 
-export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageProps) => {
+export const CustomerPage = (props: PageProps) => {
+  const { shown, reading, refundError, claimAnswer, rehearsal } = props;
   const { order, storeName, stage } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
-  const live = `${id}/live`;
+  const live = rehearsal === undefined ? `${id}/live` : undefined;
+  const isAnswer = rehearsal !== undefined && rehearsal.receiptUrl === undefined;
   return (
     <CheckoutFrame
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
-      scripts={[pageScript, frameScript].map(({ name }) => `assets/${name()}`)}
-      hasLanguages={refundError === undefined && claimAnswer === undefined}
+      scripts={
+        rehearsal?.scripts ?? [pageScript, frameScript].map(({ name }) => `assets/${name()}`)
+      }
+      rehearsal={rehearsal}
+      hasLanguages={refundError === undefined && claimAnswer === undefined && !isAnswer}
     >
       <h1>
         <bdi>{storeName}</bdi>
@@ -78,13 +85,11 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
       </div>
       <Ways order={order} first={shown.firstWay} reading={reading} />
       <div id="pay" data-live={live}>
-        {stage === 'payable' && !shown.hasFallen ? (
-          <PayBox shown={shown} reading={reading} />
-        ) : null}
+        {stage === 'payable' && !shown.hasFallen ? <PayBox {...props} /> : null}
         {stage === 'payable' && shown.hasFallen ? (
           <details class="passing unprinted">
             <summary>{words.pay.payAgain}</summary>
-            <PayBox shown={shown} reading={reading} />
+            <PayBox {...props} />
           </details>
         ) : null}
         {stage === 'lapsed' ? (
@@ -99,11 +104,12 @@ export const CustomerPage = ({ shown, reading, refundError, claimAnswer }: PageP
       <div id="facts" data-live={live}>
         {stage === 'paid' ? <h2>{words.receipt.title}</h2> : null}
         <Facts shown={shown} reading={reading} />
-        <Payments shown={shown} reading={reading} />
+        <Payments {...props} />
         <Refunds shown={shown} reading={reading} />
         <WayBack shown={shown} reading={reading} />
       </div>
-      {(stage === 'processing' || stage === 'paid') && claimAnswer === undefined ? null : (
+      {((stage === 'processing' || stage === 'paid') && claimAnswer === undefined) ||
+      rehearsal !== undefined ? null : (
         <ClaimForm orderId={id} reading={reading} answer={claimAnswer} />
       )}
     </CheckoutFrame>
@@ -151,12 +157,26 @@ const Pills = ({ shown: { order, stage, excessSat }, reading: { words, formats }
   );
 };
 
-const PayBox = (props: Props) => (
-  <>
-    {props.shown.firstWay === 'lightning' ? <LightningBox {...props} /> : null}
-    <ChainBox {...props} />
-    {props.shown.firstWay === 'chain' ? <LightningBox {...props} /> : null}
-  </>
+const PayBox = (props: Props) =>
+  props.rehearsal === undefined ? (
+    <>
+      {props.shown.firstWay === 'lightning' ? <LightningBox {...props} /> : null}
+      <ChainBox {...props} />
+      {props.shown.firstWay === 'chain' ? <LightningBox {...props} /> : null}
+    </>
+  ) : (
+    <RehearsedBox {...props} />
+  );
+
+/** Has no code, no address and no link to a wallet, so nothing can be paid. */
+const RehearsedBox = (props: Props) => (
+  <section class="box rehearsal" aria-label={props.reading.words.pay.payment}>
+    <p class="placeholder" lang="en" dir="ltr">
+      {rehearsalMark}: no bitcoin is asked for
+    </p>
+    <AmountRow {...props} />
+    <Until {...props} />
+  </section>
 );
 
 const LightningBox = ({ shown, reading }: Props) => {
@@ -190,10 +210,8 @@ const LightningBox = ({ shown, reading }: Props) => {
 
 const ChainBox = ({ shown, reading }: Props) => {
   const { order, walletUri } = shown;
-  const { words, formats } = reading;
-  const { pay } = words;
+  const { pay } = reading.words;
   const { address } = order;
-  const missingSat = order.missing_sat ?? 0;
   return (
     <section
       class={order.lightning === null ? 'box' : 'box chain'}
@@ -205,15 +223,7 @@ const ChainBox = ({ shown, reading }: Props) => {
           {pay.openWallet}
         </a>
       </p>
-      <p class="units">
-        <span class="amount">
-          <Sentence text={formats.bitcoin(missingSat)} />
-        </span>
-        <Sentence text={formats.sat(missingSat)} />
-        <span id="amount" hidden>
-          {formatBitcoin(missingSat)}
-        </span>
-      </p>
+      <AmountRow shown={shown} reading={reading} />
       <p>
         <bdi dir="ltr" class="address">
           <code id="address">{address}</code>
@@ -229,6 +239,21 @@ const ChainBox = ({ shown, reading }: Props) => {
         <QrCode text={paymentUri(address)} label={pay.qrCodeOfAddress} />
       </details>
     </section>
+  );
+};
+
+const AmountRow = ({ shown: { order }, reading: { formats } }: Props) => {
+  const missingSat = order.missing_sat ?? 0;
+  return (
+    <p class="units">
+      <span class="amount">
+        <Sentence text={formats.bitcoin(missingSat)} />
+      </span>
+      <Sentence text={formats.sat(missingSat)} />
+      <span id="amount" hidden>
+        {formatBitcoin(missingSat)}
+      </span>
+    </p>
   );
 };
 
@@ -305,7 +330,7 @@ const Facts = ({
 /** The sums count all payments; a page has the newest of them. */
 const maxShownPayments = 20;
 
-const Payments = ({ shown, reading }: Props) => {
+const Payments = ({ shown, reading, rehearsal }: Props) => {
   const { payments, address } = shown.order;
   const { words } = reading;
   if (payments.length === 0) return null;
@@ -314,7 +339,7 @@ const Payments = ({ shown, reading }: Props) => {
       <h2 id="payments">{words.facts.payments}</h2>
       {payments.length > maxShownPayments ? <p>{words.newestPayments(maxShownPayments)}</p> : null}
       {payments.slice(0, maxShownPayments).map((payment) => (
-        <Payment payment={payment} shown={shown} reading={reading} />
+        <Payment payment={payment} shown={shown} reading={reading} rehearsal={rehearsal} />
       ))}
       <dl>
         <Fact name={words.facts.address}>
@@ -331,11 +356,15 @@ interface PaymentProps extends Props {
 
 const paymentStates = ['seen', 'confirming', 'confirmed'] as const;
 
-const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
+const Payment = ({ payment, shown: { order }, reading, rehearsal }: PaymentProps) => {
   const { txid, rate, gone, late, status, first_seen_at: seenAt } = paymentLine(payment);
   const { words, formats, langQuery } = reading;
   const { facts } = words;
   const receipt = new URLSearchParams({ txid, addr: order.address, order: order.id });
+  const receiptUrl =
+    rehearsal === undefined
+      ? `../api/tx?${receipt}${langQuery.replace('?', '&')}`
+      : rehearsal.receiptUrl;
   return (
     <dl class="payment">
       <Fact name={facts.amount}>
@@ -356,8 +385,8 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
         <Time at={seenAt * 1000} formats={formats} />
       </Fact>
       <Fact name={payment.kind === 'onchain' ? facts.transaction : lightningName}>
-        {payment.kind === 'onchain' ? (
-          <a href={`../api/tx?${receipt}${langQuery.replace('?', '&')}`}>
+        {payment.kind === 'onchain' && receiptUrl !== undefined ? (
+          <a href={receiptUrl}>
             <Code text={txid} />
           </a>
         ) : (

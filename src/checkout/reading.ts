@@ -33,6 +33,7 @@ const maxLengths = new Map([
   ['txid', 64],
   ['addr', 100],
   ['order', 32],
+  ['step', 7],
 ]);
 
 const isKnown = ([name, value]: readonly [string, string]): boolean =>

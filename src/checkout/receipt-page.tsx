@@ -23,6 +23,7 @@ import {
   beginPageRefusal,
   CheckoutFrame,
   checkoutStyle,
+  type Rehearsal,
   sendMessage,
 } from './checkout-frame.tsx';
 import { BothUnits, Code, Contact, Fact, Pill, Sentence, Time } from './page-parts.tsx';
@@ -71,14 +72,16 @@ function receiptOf(records: Records, context: Context): Receipt {
 
 type State = 'seen' | 'confirming' | 'confirmed' | 'gone';
 
+type ShownFacts = 'address' | 'currency' | 'firstSeenAt' | 'priceCents' | 'valueSat';
+
 export interface ShownReceipt {
-  readonly receipt: Receipt;
+  readonly receipt: Pick<Receipt, ShownFacts> & { readonly txid: string };
   readonly state: State;
   readonly confirmations: number;
   /** Undefined for an address that was skipped, which belongs to no store. */
   readonly owner: StoreRow | undefined;
   /** The order of its address, if the client names it. */
-  readonly order: OrderRow | undefined;
+  readonly order?: OrderRow | undefined;
 }
 
 const states = ['seen', 'confirming', 'confirmed'] as const;
@@ -106,9 +109,10 @@ const tones = {
 interface Props {
   readonly shown: ShownReceipt;
   readonly reading: Reading;
+  readonly rehearsal?: Rehearsal | undefined;
 }
 
-export const ReceiptPage = ({ shown, reading }: Props) => {
+export const ReceiptPage = ({ shown, reading, rehearsal }: Props) => {
   const { receipt, state, owner, order } = shown;
   const { words, formats, langQuery } = reading;
   const { currency, priceCents, valueSat } = receipt;
@@ -120,7 +124,8 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
     <CheckoutFrame
       reading={reading}
       title={owner === undefined ? words.facts.payment : `${words.facts.payment} – ${owner.name}`}
-      scripts={[`../o/assets/${pageScript.name()}`]}
+      scripts={rehearsal?.scripts ?? [`../o/assets/${pageScript.name()}`]}
+      rehearsal={rehearsal}
     >
       <h1>{owner === undefined ? words.facts.payment : <bdi>{owner.name}</bdi>}</h1>
       <p class="price">

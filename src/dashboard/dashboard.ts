@@ -19,6 +19,7 @@ import { signInPage, signOutPage } from './pages/account/sign-in-page.tsx';
 import { welcomePage } from './pages/account/welcome-page.tsx';
 import { callbackPage, callbacksPage } from './pages/deliveries/callbacks-page.tsx';
 import { eventPage, eventsPage } from './pages/deliveries/events-page.tsx';
+import { rehearsalPage } from './pages/deliveries/rehearsal-page.tsx';
 import { testPaymentPage } from './pages/deliveries/test-payment-page.tsx';
 import {
   addressesExportPage,
@@ -125,6 +126,7 @@ export const pages: readonly Page[] = [
   storePluginPage,
   storePlatformPage,
   storeReadyPage,
+  rehearsalPage,
   storeDangerPage,
   storeNotificationsPage,
   removeStorePage,

@@ -23,6 +23,7 @@ import type { Fetch } from '../web/http-server.ts';
 import type { RefusalLog } from '../web/limits/refused-requests.ts';
 import type { Limits } from '../web/limits/request-limits.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
+import type { RehearsedOrder } from '../web/rehearsed-order.ts';
 import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
 import type { Challenges } from './guard/challenges.ts';
@@ -55,6 +56,8 @@ export interface DashboardOptions extends TransportOptions {
   readonly clockFault: () => string | undefined;
   /** Properties of this machine that decide which Callback URLs it can reach. */
   readonly callbackSender: () => CallbackSender;
+  /** The customer's page of an order that is only rehearsed; sets the headers of that page. */
+  readonly rehearse: (context: Context, rehearsed: RehearsedOrder) => Markup;
   /** Asks a Lightning node whether it cannot spend. @throws PaygateError */
   readonly checkNode: (asked: NodeSettings) => Promise<CheckedNode>;
 }

@@ -182,6 +182,23 @@ describe.skipIf(chromiumPath === undefined)('the first run', () => {
     expect(effort.clicks).toBeLessThanOrEqual(6);
     expect(effort.loads).toBeLessThanOrEqual(10);
     expect(secondsOf(effort) + seconds).toBeLessThan(180);
+
+    await page.goto(`${origin}/dashboard/stores/1/ready`);
+    await link('Rehearse a payment').click();
+    await page.getByText('Rehearsal: no bitcoin is asked for').waitFor();
+    await examine();
+    await button('Simulate the payment').click();
+    await page.getByText('No mail was sent').waitFor();
+    await examine();
+    await link('Let a block confirm it').click();
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    await examine();
+    await link('Show its receipt').click();
+    await page.getByText('Your payment is confirmed').waitFor();
+    await examine();
+    await link('End the rehearsal').click();
+    await heading('Café Möwe: setup');
+    expect(seen.slice(-4).join('\n')).not.toMatch(/callback|webhook|curl|undelivered|your shop/i);
     expect([...faults, ...customer.faults]).toEqual([]);
     await customer.page.context().close();
     await page.context().close();

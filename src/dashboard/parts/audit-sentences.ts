@@ -102,6 +102,7 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'store.attach': ({ wallet_id }) => `The store got the wallet ${text(wallet_id)}`,
   'store.change': (detail) => `Settings of the store were saved${settings(detail)}`,
   'store.detach': ({ wallet_id }) => `The wallet ${text(wallet_id)} was taken from the store`,
+  'store.rehearse': 'A payment was rehearsed: it was simulated, and tests were sent',
   'store.remove': 'The store was removed',
   'webhook.add': ({ url }) => `A webhook to ${text(url)} was added`,
   'webhook.change': ({ url }) => `A webhook was changed to ${text(url)}`,

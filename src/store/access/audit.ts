@@ -60,6 +60,7 @@ export type AuditAction =
   | 'store.lightning-off'
   | 'store.change'
   | 'store.detach'
+  | 'store.rehearse'
   | 'store.remove'
   | 'webhook.add'
   | 'webhook.change'

@@ -10,6 +10,7 @@ import type { ActionResult, Page, PageRequest } from '../../page.ts';
 import { choiceValue } from '../../parts/form-fields.ts';
 import { Form, Select } from '../../parts/form-parts.tsx';
 import { DoneNote } from '../../parts/layout.tsx';
+import { RehearsalOffer } from '../deliveries/rehearsal-page.tsx';
 import { keysOf } from './store-keys-page.tsx';
 import {
   type StoreProps,
@@ -49,6 +50,7 @@ const StoreOverview = ({ request, row }: StoreProps) => (
         <Time at={row.createdAt} />
       </dd>
     </dl>
+    <RehearsalOffer id={row.id} />
     <Form request={request} action="set-way" button="Show what it needs">
       <Select
         name="way"

@@ -11,6 +11,7 @@ import { type ActionResult, base, type Page, type PageRequest } from '../../page
 import { Form } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
 import { LocalNote } from '../../parts/local-note.tsx';
+import { RehearsalOffer } from '../deliveries/rehearsal-page.tsx';
 import { masked } from './merchant-key-page.tsx';
 import { type StoreProps, storeMarkup, storeOf, storePath } from './store-layout.tsx';
 import { sendTest, sendTestEvent, TestCallback, TestEvent } from './store-test-page.tsx';
@@ -49,6 +50,7 @@ function readyMarkup(request: PageRequest, shown = false) {
           </li>
         ))}
       </ol>
+      <RehearsalOffer id={row.id} />
       <p>
         <a href={storePath(row.id)}>The store</a> has all its settings, and another way for the
         money to come.

@@ -81,12 +81,18 @@ export const TestEvent = ({ request, row }: StoreProps) => (
   </section>
 );
 
-export async function sendTestEvent(request: PageRequest): Promise<ActionResult> {
+/** Sends a test event to a store. @throws PaygateError conflict without a webhook URL */
+export async function postTestEvent({ request, row }: StoreProps) {
   const { world, sender } = request.parts;
-  const row = storeOf(request);
   const event = testEvent(row, request.now, (length) => world.randomBytes(length));
   const attempt = await sender.post(event, new AbortController().signal);
   if (attempt.outcome === 'delivered') await noteFirstTest(request);
+  return { event, attempt };
+}
+
+export async function sendTestEvent(request: PageRequest): Promise<ActionResult> {
+  const row = storeOf(request);
+  const { event, attempt } = await postTestEvent({ request, row });
   const text = [`POST ${event.webhookUrl}`, ...headerLines(attempt), '', event.body].join('\n');
   return {
     show: (
