@@ -39,3 +39,17 @@ test.each([
   ]);
   expect(html.includes('<details open')).toBe(isTechnical);
 });
+
+test.each([
+  ['/orders', 'Take a payment'],
+  ['/links', 'Add a link'],
+  ['/tills', 'Add a till'],
+  ['/stores', 'Add a store'],
+])('the page %s has one button to add, beside its heading', async (path, name) => {
+  const visitor = await signedIn(await openApp());
+  const { text } = await visitor.get(`/dashboard${path}`);
+  const [, href] =
+    new RegExp(`</h1><a class="button" href="([^"]+)">${name}</a></div>`).exec(text) ?? [];
+  expect(href).toBe(`/dashboard${path}/new`);
+  expect(text.split('class="button"')).toHaveLength(2);
+});

@@ -76,13 +76,15 @@ interface LayoutProps extends FrameProps {
   readonly request: PageRequest;
   /** What the page is headed with, if it is more than the title of its tab. */
   readonly heading?: Child;
+  /** What is added here, by a button at the same place of each page. No viewer adds anything. */
+  readonly add?: { readonly href: string; readonly text: string };
   /** Whether the script refreshes the page when a payment changes. */
   readonly live?: boolean;
   /** Whether the script refreshes the page every few seconds. */
   readonly poll?: boolean;
 }
 
-export const Layout = ({ request, title, heading, live, poll, children }: LayoutProps) => {
+export const Layout = ({ request, title, heading, add, live, poll, children }: LayoutProps) => {
   // The answer to a form is at no URL: what a request for the page brings is another page.
   const isAnswer = request.context.req.method === 'POST';
   const reloads = (live === true || poll === true) && !isAnswer;
@@ -99,7 +101,14 @@ export const Layout = ({ request, title, heading, live, poll, children }: Layout
           data-live={live && !isAnswer ? `${base}/live` : undefined}
           data-poll={poll && !isAnswer ? '3000' : undefined}
         >
-          <h1>{heading ?? title}</h1>
+          <div class="title">
+            <h1>{heading ?? title}</h1>
+            {add === undefined || isViewer(request) ? null : (
+              <a class="button" href={add.href}>
+                {add.text}
+              </a>
+            )}
+          </div>
           <ProblemNote request={request} />
           {children}
         </main>

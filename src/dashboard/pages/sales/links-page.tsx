@@ -35,10 +35,10 @@ export const linksPage: Page = {
       limit: rowsPerQuery,
     });
     return (
-      <Layout request={request} title="Links">
+      <Layout request={request} title="Links" add={{ href: `${here}/new`, text: 'Add a link' }}>
         <p>
           A link makes orders for your customers: payment link, button and donation page. A counter
-          has a <a href={`${base}/tills`}>till</a>. <a href={`${here}/new`}>Add a link</a>
+          has a <a href={`${base}/tills`}>till</a>.
         </p>
         <LocalNote url={request.parts.records.orderView.baseUrl} />
         <ListFilters request={request} path={here} />

@@ -44,15 +44,13 @@ function ordersMarkup(request: PageRequest) {
   const { linkView } = request.parts.records;
   const links = linkView.list({ limit: maxLinks });
   return (
-    <Layout request={request} title="Orders" live={beforeId === undefined}>
+    <Layout
+      request={request}
+      title="Orders"
+      add={{ href: `${ordersPath}/new`, text: 'Take a payment' }}
+      live={beforeId === undefined}
+    >
       <DoneNote request={request} />
-      {isViewer(request) ? null : (
-        <p>
-          <a class="button" href={`${ordersPath}/new`}>
-            Take a payment
-          </a>
-        </p>
-      )}
       <ListFilters
         request={request}
         path={ordersPath}

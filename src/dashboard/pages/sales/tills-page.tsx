@@ -31,11 +31,11 @@ export const tillsPage: Page = {
   show(request) {
     const tills = request.parts.records.tills.list();
     return (
-      <Layout request={request} title="Tills">
+      <Layout request={request} title="Tills" add={{ href: `${here}/new`, text: 'Add a till' }}>
         <DoneNote request={request} />
         <p>
           A till is a phone or tablet at your counter. It makes sales, and sees no key, wallet or
-          setting. <a href={`${here}/new`}>Add a till</a>
+          setting.
         </p>
         {tills.length === 0 ? (
           <p>No till yet.</p>

@@ -1,4 +1,4 @@
-// The Stores section: the API key of all stores, then the list of stores.
+// The Stores section: the list of stores, then the API key of all of them.
 
 import { redactUrl } from '../../../domain/delivery/callback.ts';
 import { merchantKeyText } from '../../../store/access/api-keys.ts';
@@ -23,16 +23,10 @@ export const storesPage: Page = {
 };
 
 const storesMarkup = (request: PageRequest, shown = false) => (
-  <Layout request={request} title="Stores">
+  <Layout request={request} title="Stores" add={{ href: `${here}/new`, text: 'Add a store' }}>
     <DoneNote request={request} />
+    <StoreList request={request} />
     <ApiKey request={request} shown={shown} />
-    <section aria-labelledby="all-stores">
-      <h2 id="all-stores">Your stores</h2>
-      <StoreList request={request} />
-      <p>
-        <a href={`${here}/new`}>Add a store</a>
-      </p>
-    </section>
     <RemovedStores request={request} />
   </Layout>
 );
