@@ -49,6 +49,8 @@ interface FollowedNode {
   readonly node: LightningNode;
   readonly ends: AbortController;
   readonly ended: Promise<void>;
+  /** How often it failed to make the invoice of an order, by its id. These are asked for again. */
+  readonly failures: Map<number, number>;
   down?: Omit<DownNode, 'storeId' | 'url'> | undefined;
 }
 
@@ -56,6 +58,8 @@ interface FollowedNode {
 const maxWaitMs = 2 * secondMs;
 const firstRetryMs = secondMs;
 const maxRetryMs = minuteMs;
+/** A node that answers too late makes an invoice each time. */
+const maxFailures = 5;
 /** A node that restarts is no finding. */
 const minDownMs = minuteMs;
 
@@ -141,7 +145,8 @@ export class StoreNodes {
     const text = JSON.stringify(known);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const { url, publicKey } = known;
-    const followed: FollowedNode = { text, url, publicKey, node, ends, ended };
+    const failures = new Map<number, number>();
+    const followed: FollowedNode = { text, url, publicKey, node, ends, ended, failures };
     this.#nodes.set(storeId, followed);
     void this.#run(storeId, followed).finally(resolve);
   }
@@ -170,13 +175,14 @@ export class StoreNodes {
   async #listen(storeId: number, followed: FollowedNode, onReport: () => void): Promise<void> {
     const { records, world } = this.#parts;
     const { database, state, lightningInvoices } = records;
-    const { node, ends, text, publicKey } = followed;
+    const { node, ends, text, publicKey, failures } = followed;
     const cursor = state.lightningCursor(storeId, publicKey);
     let isFirst = true;
     for await (const report of node.settlements(cursor.read(), ends.signal)) {
       followed.down = undefined;
       onReport();
-      if (isFirst) void this.#ensureAll(lightningInvoices.toEnsure(storeId, world.now()));
+      const failed = [...failures.keys()].map((id) => ({ id, storeId }));
+      void this.#ensureAll(isFirst ? lightningInvoices.toEnsure(storeId, world.now()) : failed);
       isFirst = false;
       if (report.settled.length === 0 && report.cursor === cursor.read()) continue;
       this.counts.settled += await database.write((tx) => {
@@ -201,6 +207,7 @@ export class StoreNodes {
     const { database, lightningInvoices } = records;
     try {
       const { record, wanted, isShown } = this.#find(orderId);
+      if (isShown) followed.failures.delete(orderId);
       // No order waits for a node that is down.
       if (isShown || (wanted && followed.down)) return;
       const made = wanted && (await this.#request(followed.node, record, wanted));
@@ -219,6 +226,9 @@ export class StoreNodes {
       if (isAsked) await followed.node.cancel(ended).catch(() => undefined);
     } catch (error) {
       const reason = reasonOf(error);
+      const count = (followed.failures.get(orderId) ?? 0) + 1;
+      if (count < maxFailures) followed.failures.set(orderId, count);
+      else followed.failures.delete(orderId);
       world.log.warn('an order has no Lightning invoice', { orderId, reason });
     }
   }

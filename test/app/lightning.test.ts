@@ -2,6 +2,7 @@
 // and ended. The node goes away and comes back.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { PaygateError } from '../../src/lib/errors.ts';
 import { closeApps, loseByRestore, type TestAppOptions } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { PlayedNode } from '../support/played-node.ts';
@@ -219,6 +220,31 @@ describe('a node that is away', () => {
       expect(lightning).toMatchObject({ amount_sat: missing_sat });
     }
     expect(node.invoices).toHaveLength(2);
+  });
+
+  it('is asked again for an invoice that it failed to make, five times', async () => {
+    const { app, node, world, until } = await openLightning();
+    const make = node.createInvoice.bind(node);
+    const asked: string[] = [];
+    node.createInvoice = async ({ externalId }) => {
+      asked.push(externalId);
+      throw new PaygateError('unavailable', 'it is late');
+    };
+    const { id, lightning } = await app.order({ ...eur, quote_seconds: 3_600 });
+    expect(lightning).toBeNull();
+    for (let reports = 0; reports < 9; reports += 1) {
+      node.set('up');
+      await world.turn();
+    }
+    expect(asked).toEqual(Array(5).fill(id));
+    const next = await app.order(eur);
+    node.createInvoice = make;
+    node.set('up');
+    await until(next.id, (each) => each.lightning !== null);
+    expect(node.invoices).toHaveLength(1);
+    node.set('up');
+    await world.turn();
+    expect(node.invoices).toHaveLength(1);
   });
 
   it('gives a new node invoices for the orders of its store that can be paid', async () => {
