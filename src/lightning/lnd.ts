@@ -56,11 +56,15 @@ export class Lnd implements LightningNode {
     let position: Position = { settleIndex: settleIndex ?? 0, addIndex: addIndex ?? 0 };
     for (;;) {
       // The list shows that the node answers: a stream is silent before the first settlement.
-      let progress: Progress | undefined = await this.#list(position, signal);
-      while (progress !== undefined) {
+      for await (const { settled, cursor, position: next } of this.#list(position, signal)) {
+        position = next;
+        yield { settled, cursor };
+      }
+      for (;;) {
+        const progress = await this.#stream(position, signal);
+        if (progress === undefined) break;
         ({ position } = progress);
         yield { settled: progress.settled, cursor: progress.cursor };
-        progress = await this.#stream(position, signal);
       }
     }
   }
@@ -110,18 +114,23 @@ export class Lnd implements LightningNode {
     return { ...read, addIndex: wholeNumber(answer.add_index) };
   }
 
-  /** Before the first settlement, it searches the invoices that were added since the check. */
-  async #list(position: Position, signal: AbortSignal): Promise<Progress> {
+  /**
+   * Before the first settlement, it searches the invoices that were added since the check. The
+   * cursor waits for the last page, because settlements have another order.
+   */
+  async *#list(position: Position, signal: AbortSignal): AsyncGenerator<Progress> {
     const isFirst = position.settleIndex === 0;
     const limit = isFirst ? maxListed : 1;
-    const found: unknown[] = [];
+    let reached = position;
     for (let offset = position.addIndex; ; ) {
       const path = `/v1/invoices?index_offset=${offset}&num_max_invoices=${limit}`;
       const answer = fieldsOf(await this.#parts.connection.json({ path, signal }));
       const page = listOf(answer.invoices);
-      if (isFirst) found.push(...page.filter((each) => settleIndexOf(each) > 0));
+      const progress = progressOf(reached, isFirst ? page : []);
+      reached = progress.position;
       const next = wholeNumber(answer.last_index_offset);
-      if (!isFirst || page.length < limit || next <= offset) return this.#progress(position, found);
+      if (!isFirst || page.length < limit || next <= offset) return yield progress;
+      if (progress.settled.length > 0) yield { ...progress, cursor: cursorOf(position) };
       offset = next;
     }
   }
@@ -134,24 +143,20 @@ export class Lnd implements LightningNode {
     const request = { path, signal, deadlineMs: streamMs, timeoutError: isOver };
     try {
       const { status, body } = await connection.exchange(request, readStream);
-      if (body.invoices.length > 0) return this.#progress(position, body.invoices);
+      if (body.invoices.length > 0) return progressOf(position, body.invoices);
       throw connection.refusal({ status, body: body.rest });
     } catch (error) {
       if (error === isOver) return undefined;
       throw error;
     }
   }
+}
 
-  #progress(position: Position, invoices: readonly unknown[]): Progress {
-    const settled = invoices.filter((each) => settleIndexOf(each) > 0);
-    const settleIndex = Math.max(...settled.map(settleIndexOf), position.settleIndex);
-    const reached = { ...position, settleIndex };
-    return {
-      settled: settled.map(settledInvoice),
-      cursor: cursorOf(reached),
-      position: reached,
-    };
-  }
+function progressOf(before: Position, invoices: readonly unknown[]): Progress {
+  const settled = invoices.filter((each) => settleIndexOf(each) > 0);
+  const settleIndex = Math.max(...settled.map(settleIndexOf), before.settleIndex);
+  const position = { ...before, settleIndex };
+  return { settled: settled.map(settledInvoice), cursor: cursorOf(position), position };
 }
 
 const cursorOf = ({ settleIndex, addIndex }: Position): string => `${settleIndex}.${addIndex}`;

@@ -19,6 +19,8 @@ const advice = 'http-password-limited-access in ~/.phoenix/phoenix.conf';
 /** A customer sees within a second that it is paid. */
 const pollMs = 500;
 const pageSize = 20;
+/** The newest known payments, of the hour that is listed again. */
+const maxKnown = 1_000;
 /** A clock that is set back by less hides no payment. */
 const overlapMs = hourMs;
 
@@ -35,17 +37,26 @@ export class Phoenixd implements LightningNode {
 
   async *settlements(cursor: string, signal: AbortSignal): AsyncGenerator<Settlements> {
     const { world } = this.#parts;
-    const known = new Set<string>();
+    let known: ReadonlySet<string> = new Set();
     let lastAt = wholeNumber(cursor);
     let yieldedAt = Number.NEGATIVE_INFINITY;
     for (;;) {
-      const found = await this.#receivedSince(Math.max(0, lastAt - overlapMs), known, signal);
-      lastAt = Math.max(lastAt, ...found.map(({ settledAt }) => settledAt));
-      if (found.length > 0 || world.monotonic() - yieldedAt >= minuteMs / 2) {
+      const listed: string[] = [];
+      let newestAt = lastAt;
+      // Pages from the newest payment to the first that is known. The cursor waits for the oldest.
+      for (let offset = 0, isLast = false; !isLast; offset += pageSize) {
+        const page = await this.#page(Math.max(0, lastAt - overlapMs), offset, signal);
+        const settled = page.filter(({ paymentHash }) => !known.has(paymentHash));
+        isLast = page.length < pageSize || settled.length < page.length;
+        newestAt = Math.max(newestAt, ...settled.map(({ settledAt }) => settledAt));
+        listed.push(...settled.map(({ paymentHash }) => paymentHash));
+        listed.splice(maxKnown);
+        if (settled.length === 0 && world.monotonic() - yieldedAt < minuteMs / 2) continue;
         yieldedAt = world.monotonic();
-        yield { settled: found, cursor: String(lastAt) };
+        yield { settled, cursor: String(isLast ? newestAt : lastAt) };
       }
-      for (const { paymentHash } of found) known.add(paymentHash);
+      lastAt = newestAt;
+      known = new Set([...listed, ...known].slice(0, maxKnown));
       await pause(world, pollMs, signal);
       signal.throwIfAborted();
     }
@@ -83,20 +94,9 @@ export class Phoenixd implements LightningNode {
     });
   }
 
-  /** Pages from the newest payment to the first that is known. */
-  async #receivedSince(
-    from: number,
-    known: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<SettledInvoice[]> {
-    const found: SettledInvoice[] = [];
-    for (let offset = 0; ; offset += pageSize) {
-      const path = `/payments/incoming?from=${from}&limit=${pageSize}&offset=${offset}`;
-      const page = listOf(await this.#parts.connection.json({ path, signal })).map(receivedPayment);
-      const fresh = page.filter(({ paymentHash }) => !known.has(paymentHash));
-      found.push(...fresh);
-      if (page.length < pageSize || fresh.length < page.length) return found;
-    }
+  async #page(from: number, offset: number, signal: AbortSignal): Promise<SettledInvoice[]> {
+    const path = `/payments/incoming?from=${from}&limit=${pageSize}&offset=${offset}`;
+    return listOf(await this.#parts.connection.json({ path, signal })).map(receivedPayment);
   }
 }
 

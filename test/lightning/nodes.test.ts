@@ -396,6 +396,19 @@ describe('lnd alone', () => {
     expect(hashOf(await firstOf(open(), cursor))).toEqual([last.paymentHash]);
   });
 
+  test('a long list comes page by page, and its cursor with the last one', async () => {
+    const { played, open } = await stage('lnd');
+    const { cursor } = await open().check();
+    const invoices = Array.from({ length: 501 }, () => played.makeInvoice(5));
+    const [last, first] = [invoices.at(-1), invoices[0]].map((each) =>
+      played.pay(each?.invoice ?? ''),
+    );
+    const next = follow(open().settlements(cursor, endless()));
+    const pages = [await next(), await next()];
+    expect(pages.map(hashOf)).toEqual([[first?.paymentHash], [last?.paymentHash]]);
+    expect(pages.map((page) => page.cursor)).toEqual([cursor, '2.1']);
+  });
+
   test('a list that goes on for ever ends', async () => {
     const { played, open } = await stage('lnd');
     const { cursor } = await open().check();
@@ -453,6 +466,50 @@ describe('phoenixd alone', () => {
     played.pay(second.invoice);
     const after = await follow(open().settlements(before.cursor, endless()))();
     expect(hashes([after]).has(second.paymentHash)).toBe(true);
+  });
+
+  /** A node with so many payments, each a millisecond after the one before. */
+  function withPayments(played: PlayedNode, at: number, count: number) {
+    const payments = Array.from({ length: count }, (_, each) => ({
+      paymentHash: `${each}`,
+      receivedSat: 1,
+      fees: 0,
+      completedAt: at + each,
+    }));
+    const list = [...payments].reverse();
+    played.fault = ({ query }) => {
+      const offset = Number(query.get('offset'));
+      return { body: JSON.stringify(list.slice(offset, offset + 20)) };
+    };
+    return list;
+  }
+
+  test('a long list comes page by page, and its cursor with the last one', async () => {
+    const { world, played, open } = await stage('phoenixd');
+    const { cursor } = await open().check();
+    withPayments(played, world.now(), 45);
+    const next = follow(open().settlements(cursor, endless()));
+    const before = played.requests.length;
+    const pages = [await next()];
+    expect(played.requests.length - before).toBe(1);
+    pages.push(await next(), await next());
+    expect(pages.map(({ settled }) => settled.length)).toEqual([20, 20, 5]);
+    expect(pages.map((page) => page.cursor)).toEqual([cursor, cursor, `${world.now() + 44}`]);
+  });
+
+  test('the newest thousand payments are known, and no more', async () => {
+    const { world, played, open } = await stage('phoenixd');
+    const { cursor } = await open().check();
+    const list = withPayments(played, world.now(), 1_001);
+    const next = follow(open().settlements(cursor, endless()));
+    for (let pages = 0; pages < 51; pages += 1) await next();
+    const answer = (...payments: object[]) => {
+      played.fault = () => ({ body: JSON.stringify(payments) });
+    };
+    answer(list[999] ?? {}, { ...list[0], paymentHash: 'new' });
+    expect((await advancing(world, next())).settled).toMatchObject([{ paymentHash: 'new' }]);
+    answer(list[1_000] ?? {});
+    expect((await advancing(world, next())).settled).toMatchObject([{ paymentHash: '0' }]);
   });
 
   test('what phoenixd took for a channel was paid, too', async () => {
