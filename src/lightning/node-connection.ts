@@ -106,8 +106,10 @@ export class NodeConnection {
     const { message, error } = Object(body) as { message?: unknown; error?: { message?: unknown } };
     const said = String(message ?? error?.message ?? body);
     const { credential } = this.#node;
-    // The second is what basic authentication encodes.
-    const text = plainText(withoutSecrets(said, [credential, `:${credential}`]), maxErrorLength);
+    // What basic authentication encodes, and a macaroon as its bytes.
+    const bytes = Buffer.from(/^([0-9a-f]{2})+$/i.test(credential) ? credential : '', 'hex');
+    const forms = [`:${credential}`, bytes.toString('base64url'), bytes.toString('base64')];
+    const text = plainText(withoutSecrets(said, [credential, ...forms]), maxErrorLength);
     return status === 401 || status === 403 || /permission denied|verification failed/.test(said)
       ? new PaygateError('forbidden', `the node refuses the credential: ${text}`)
       : new PaygateError('unavailable', `the node answered ${status}: ${text}`);

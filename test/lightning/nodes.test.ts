@@ -409,6 +409,17 @@ describe('lnd alone', () => {
     expect(pages.map((page) => page.cursor)).toEqual([cursor, '2.1']);
   });
 
+  test('an error repeats no macaroon that the node encodes from its bytes', async () => {
+    const { played, open } = await stage('lnd');
+    const bytes = Buffer.from(played.credential, 'hex');
+    for (const form of [bytes.toString('base64'), bytes.toString('base64url')]) {
+      played.fault = () => ({ status: 500, body: JSON.stringify({ message: `bad: ${form}.` }) });
+      await expect(open().createInvoice(request)).rejects.toThrow(
+        /^the node answered 500: bad: ….$/,
+      );
+    }
+  });
+
   test('a list that goes on for ever ends', async () => {
     const { played, open } = await stage('lnd');
     const { cursor } = await open().check();
