@@ -20,7 +20,7 @@ import type { OrderRecord } from '../store/orders/order-view.ts';
 /**
  * `payable`: an amount is promised. `lapsed`: the customer may ask for a new quote. `over`: the
  * time of the order is over, but no server was asked since whether a payment came in time.
- * `rest`: what is missing is less than wallets send, so it is not asked for.
+ * `rest`: what is missing is less than wallets send, and no invoice asks for it.
  * `undecided`: money came that does not count yet, so the customer must not pay again.
  */
 export type Stage =
@@ -84,7 +84,9 @@ export function shownOrder(record: ShownRecord, now: number): ShownOrder {
   const promised = isAccepted ? null : quote;
   const isPriced = status === 'open' && missingSat !== null;
   const mayBeQuoted = newQuoteRefusal(facts, standing, now) === undefined;
-  const isRest = standing.receivedSat > 0 && missingSat !== null && missingSat < minSentSat;
+  const order = orderJson(details, standing, '');
+  const isSmall = standing.receivedSat > 0 && missingSat !== null && missingSat < minSentSat;
+  const isRest = isSmall && order.lightning === null;
   const openStage = isPriced ? (isRest ? 'rest' : 'payable') : mayBeQuoted ? 'lapsed' : 'over';
   const isUnpaid = status === 'open' || status === 'expired';
   const ownStage = status === 'open' ? openStage : status;
@@ -93,7 +95,7 @@ export function shownOrder(record: ShownRecord, now: number): ShownOrder {
   const { refunds } = details;
   const sent = refunds.filter(({ doneAt }) => doneAt !== null);
   return {
-    order: orderJson(details, standing, ''),
+    order,
     storeName,
     contact: record.contact,
     receiptAddress: record.receiptAddress,
@@ -104,7 +106,7 @@ export function shownOrder(record: ShownRecord, now: number): ShownOrder {
     excessSat: record.isDonation ? 0 : Math.max(0, standing.excessSat - sumWithFees(refunds)),
     isPaidAgain: isPaidAgain(facts, record.quotes, standing),
     hasFallen: hasFallen(payments),
-    firstWay: isLightningFirst(record.row) ? 'lightning' : 'chain',
+    firstWay: isSmall || isLightningFirst(record.row) ? 'lightning' : 'chain',
     blocks: stage === 'processing' ? slowestBlocks(record) : null,
     walletUri:
       isPayable && missingSat !== null

@@ -79,6 +79,24 @@ test('the page changes as soon as the invoice is paid, and shows it as a payment
   expect(html).not.toContain('api/tx?');
 });
 
+test('a rest that no wallet sends on-chain is asked for by Lightning', async () => {
+  const { app, node, page, world } = await open();
+  const { id, address } = await app.order(eur);
+  node.set('down');
+  app.pay(address, 24_100);
+  await app.settle();
+  expect(await page(`/o/${id}`)).toContain('too little to send');
+  node.set('up');
+  await world.advance(60_000);
+  await world.until(() => node.invoices.length === 2, 'the invoice of the rest');
+  const isShown = async () => (await page(`/o/${id}`)).includes('href="lightning:lnbcrt2"');
+  for (let turns = 0; turns < 50 && !(await isShown()); turns += 1) await world.turn();
+  const html = await page(`/o/${id}`);
+  expect(html).toContain('href="lightning:lnbcrt2"');
+  expect(html).not.toContain('too little to send');
+  expect(radios(html)).toEqual(['(lightning)', 'chain']);
+});
+
 test('a store without a node has no trace of it', async () => {
   const { app, page } = await open(false);
   const { id } = await app.order(eur);
