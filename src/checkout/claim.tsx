@@ -13,6 +13,7 @@ import { isFinalState } from '../domain/payment/payment.ts';
 import { withoutInvisible } from '../domain/text/pasted-text.ts';
 import { Allowance, refusalCost } from '../electrum/budget.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { minuteMs } from '../lib/time-units.ts';
 import { readInvoice } from '../lightning/bolt11.ts';
 import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
@@ -73,7 +74,8 @@ export function createClaims({ records, world, reader }: ClaimOptions): AnswerCl
       const { state, firstSeenAt, preimage } = payment;
       if (state === 'dropped') return receipt.gone;
       if (preimage !== null) return join(claim.byLightning, tooLittle(missingSat));
-      const seen = claim.seen(formats.ago(Math.max(0, world.now() - firstSeenAt)));
+      const agoMs = world.now() - firstSeenAt;
+      const seen = agoMs < minuteMs ? claim.seenNow : claim.seen(formats.ago(agoMs));
       if (isFinalState(state)) return join(receipt.confirmed, tooLittle(missingSat));
       const blocks = blocksText(blocksOf(record, payment), { words, formats });
       return join(seen, blocks, tooLittle(missingSat));

@@ -43,7 +43,10 @@ describe('a customer who says that they paid', () => {
     const ask = asking(till);
     expect(await ask('')).toBe(unseen);
     const txid = await till.pay(24_000);
-    await till.app.world.advance(3 * minuteMs);
+    expect(await ask('')).toContain('Your payment was seen just now. It is in 0 of 2 blocks');
+    await till.app.world.advance(minuteMs);
+    expect(await ask('')).toContain('Your payment was seen 1 minute ago.');
+    await till.app.world.advance(2 * minuteMs);
     const seen = 'Your payment was seen 3 minutes ago. It is in';
     const first = `${seen} 0 of 2 blocks: about 20 minutes more. It is 1,000 sat too little.`;
     expect(await ask('')).toBe(first);

@@ -115,6 +115,7 @@ export const cs: Words = {
     txid: 'ID transakce, pokud je peněženka ukazuje',
     ask: 'Najít moji platbu',
     seen: (ago) => `Vaše platba byla zaznamenána ${ago}.`,
+    seenNow: 'Vaše platba byla právě zaznamenána.',
     blocks: (have, need, left) => `Je v blocích: ${have} z ${need}. Ještě asi ${left}.`,
     tooLittle: (amount) => `Je to o ${amount} méně.`,
     elsewhere:

@@ -120,6 +120,7 @@ export const de: Words = {
     txid: 'Transaktions-ID, falls Ihre Wallet sie zeigt',
     ask: 'Nach meiner Zahlung suchen',
     seen: (ago) => `Ihre Zahlung wurde ${ago} gesehen.`,
+    seenNow: 'Ihre Zahlung wurde soeben gesehen.',
     blocks: (have, need, left) => `Sie ist in ${have} von ${need} Blöcken: noch etwa ${left}.`,
     tooLittle: (amount) => `Es sind ${amount} zu wenig.`,
     elsewhere:

@@ -115,6 +115,7 @@ export const en: Words = {
     txid: 'Transaction id, if your wallet shows it',
     ask: 'Look for my payment',
     seen: (ago) => `Your payment was seen ${ago}.`,
+    seenNow: 'Your payment was seen just now.',
     blocks: (have, need, left) => `It is in ${have} of ${need} blocks: about ${left} more.`,
     tooLittle: (amount) => `It is ${amount} too little.`,
     elsewhere:

@@ -118,6 +118,7 @@ export const es: Words = {
     txid: 'Identificador de la transacción, si su billetera lo muestra',
     ask: 'Buscar mi pago',
     seen: (ago) => `Su pago se vio ${ago}.`,
+    seenNow: 'Su pago se vio hace un momento.',
     blocks: (have, need, left) => `Está en ${have} de ${need} bloques: unos ${left} más.`,
     tooLittle: (amount) => `Faltan ${amount}.`,
     elsewhere:

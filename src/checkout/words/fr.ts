@@ -120,6 +120,7 @@ export const fr: Words = {
     txid: 'Identifiant de transaction, si votre portefeuille l’affiche',
     ask: 'Chercher mon paiement',
     seen: (ago) => `Votre paiement a été vu ${ago}.`,
+    seenNow: 'Votre paiement vient d’être vu.',
     blocks: (have, need, left) =>
       `Il est dans ${have} blocs sur ${need}\u202F: encore environ ${left}.`,
     tooLittle: (amount) => `Il manque ${amount}.`,

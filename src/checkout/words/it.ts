@@ -118,6 +118,7 @@ export const it: Words = {
     txid: 'ID della transazione, se il Suo portafoglio lo mostra',
     ask: 'Cerca il mio pagamento',
     seen: (ago) => `Il Suo pagamento è stato visto ${ago}.`,
+    seenNow: 'Il Suo pagamento è stato appena visto.',
     blocks: (have, need, left) => `È in ${have} blocchi su ${need}: ancora circa ${left}.`,
     tooLittle: (amount) => `Mancano ${amount}.`,
     elsewhere:

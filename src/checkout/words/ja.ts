@@ -121,6 +121,7 @@ export const ja: Words = {
     txid: 'トランザクションID（ウォレットに表示されている場合）',
     ask: '支払いを探す',
     seen: (ago) => `お支払いは${ago}に検出されました。`,
+    seenNow: 'お支払いはたった今検出されました。',
     blocks: (have, need, left) =>
       `${need}ブロックのうち${have}ブロックに入っています。あと約${left}です。`,
     tooLittle: (amount) => `${amount}不足しています。`,

@@ -118,6 +118,7 @@ export const nl: Words = {
     txid: 'Transactie-id, als uw wallet die toont',
     ask: 'Mijn betaling zoeken',
     seen: (ago) => `Uw betaling is ${ago} gezien.`,
+    seenNow: 'Uw betaling is zojuist gezien.',
     blocks: (have, need, left) => `Ze zit in ${have} van ${need} blokken: nog ongeveer ${left}.`,
     tooLittle: (amount) => `Dat is ${amount} te weinig.`,
     elsewhere:

@@ -118,6 +118,7 @@ export const pl: Words = {
     txid: 'Identyfikator transakcji, jeśli portfel go pokazuje',
     ask: 'Szukaj mojej płatności',
     seen: (ago) => `Płatność zauważono ${ago}.`,
+    seenNow: 'Płatność zauważono przed chwilą.',
     blocks: (have, need, left) => `Jest w blokach: ${have} z ${need}. Jeszcze około ${left}.`,
     tooLittle: (amount) => `To o ${amount} za mało.`,
     elsewhere:

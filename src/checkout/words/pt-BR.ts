@@ -119,6 +119,7 @@ export const ptBR: Words = {
     txid: 'ID da transação, se a sua carteira o mostrar',
     ask: 'Procurar meu pagamento',
     seen: (ago) => `Seu pagamento foi visto ${ago}.`,
+    seenNow: 'Seu pagamento acabou de ser visto.',
     blocks: (have, need, left) => `Ele está em ${have} de ${need} blocos: faltam cerca de ${left}.`,
     tooLittle: (amount) => `Faltam ${amount}.`,
     elsewhere:

@@ -123,6 +123,7 @@ export interface Words {
     readonly ask: string;
     /** @param ago such as `3 minutes ago` */
     readonly seen: (ago: string) => string;
+    readonly seenNow: string;
     /** @param left such as `10 minutes` */
     readonly blocks: (have: string, need: string, left: string) => string;
     readonly tooLittle: One;
