@@ -13,8 +13,10 @@ import passkeyScript from './browser/passkey-prompt.client.js?raw';
 import zoneScript from './browser/zone-guess.client.js?raw';
 import { base } from './page.ts';
 
-/** Our rules without their comments; that of Pico is its license. */
-const rules = [tokens, style, content, overview].join('\n').replaceAll(/\/\*.*?\*\/\s*/gs, '');
+/** Our rules without comments and indents; the comment of Pico is its license. */
+const rules = [tokens, style, content, overview]
+  .join('\n')
+  .replaceAll(/\/\*.*?\*\/\s*|^\s+/gms, '');
 
 const assets = {
   style: hashedAsset('style', 'css', 'text/css', `${pico}\n${rules}`),

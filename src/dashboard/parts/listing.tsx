@@ -88,7 +88,7 @@ export const DayFilters = ({ request }: { readonly request: PageRequest }) => (
 export interface ListFiltersProps {
   readonly request: PageRequest;
   readonly path: string;
-  /** What can be searched for. */
+  /** What can be searched for. Narrow screens fold the other filters below it. */
   readonly search?: string;
   readonly states?: FilterSelectProps['options'];
   /** Whether rows without a known store can be selected. */
@@ -96,16 +96,37 @@ export interface ListFiltersProps {
   readonly children?: Child;
 }
 
-export const ListFilters = ({ request, path, children, ...given }: ListFiltersProps) => (
+export const ListFilters = ({ request, path, search, ...given }: ListFiltersProps) => (
   <form method="get" action={path} class="row filters" data-auto>
-    {given.search === undefined ? null : (
-      <label>
-        {given.search}
-        <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-      </label>
+    {search === undefined ? (
+      <Filters request={request} {...given} />
+    ) : (
+      <>
+        <label>
+          {search}
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+        </label>
+        <details class="passing" open={isFiltered(request, ['q', 'before'])}>
+          <summary>Filter</summary>
+          <div class="row">
+            <Filters request={request} {...given} />
+          </div>
+        </details>
+      </>
     )}
-    {given.states === undefined ? null : (
-      <FilterSelect request={request} name="state" label="State" options={given.states} />
+    <button type="submit">Show</button>
+  </form>
+);
+
+const Filters = ({
+  request,
+  states,
+  offersNone,
+  children,
+}: Omit<ListFiltersProps, 'path' | 'search'>) => (
+  <>
+    {states === undefined ? null : (
+      <FilterSelect request={request} name="state" label="State" options={states} />
     )}
     <FilterSelect
       request={request}
@@ -113,13 +134,18 @@ export const ListFilters = ({ request, path, children, ...given }: ListFiltersPr
       label="Store"
       options={[
         ...request.parts.records.catalog.stores({ archived: true }).map(storeOption),
-        ...(given.offersNone ? [[noStore, 'unknown'] as const] : []),
+        ...(offersNone ? [[noStore, 'unknown'] as const] : []),
       ]}
     />
     {children}
-    <button type="submit">Show</button>
-  </form>
+  </>
 );
+
+/** Whether the query of the page has more than these parameters. */
+const isFiltered = ({ url }: PageRequest, but: readonly string[] = []): boolean =>
+  [...new URLSearchParams(url.split('?')[1])].some(
+    ([name, value]) => value !== '' && name !== 'done' && !but.includes(name),
+  );
 
 interface FilterSelectProps {
   readonly request: PageRequest;
@@ -177,24 +203,19 @@ interface EmptyProps {
 }
 
 /** A list without rows: what to do next, or a way out of the filters. */
-export const Empty = ({ request, noun, children }: EmptyProps) => {
-  const isFiltered = [...new URLSearchParams(request.url.split('?')[1])].some(
-    ([name, value]) => name !== 'done' && value !== '',
-  );
-  return (
-    <p class="empty">
-      {isFiltered ? (
-        <>
-          No {noun} found. <a href={request.url.split('?')[0]}>Show all {noun}</a>
-        </>
-      ) : (
-        <>
-          No {noun} yet. {children}
-        </>
-      )}
-    </p>
-  );
-};
+export const Empty = ({ request, noun, children }: EmptyProps) => (
+  <p class="empty">
+    {isFiltered(request) ? (
+      <>
+        No {noun} found. <a href={request.url.split('?')[0]}>Show all {noun}</a>
+      </>
+    ) : (
+      <>
+        No {noun} yet. {children}
+      </>
+    )}
+  </p>
+);
 
 interface FoundRowsProps<Row> {
   readonly request: PageRequest;

@@ -108,7 +108,7 @@ export const Sessions = ({ request }: { readonly request: PageRequest }) => {
       <p>A session ends 30 minutes after its last use and 12 hours after its start.</p>
       <Table
         label="Signed-in browsers"
-        heads={['Browser', 'Address', 'Started', 'Last used', <span class="hidden">Action</span>]}
+        heads={['Browser', 'Last used', <span class="hidden">Action</span>]}
       >
         {sessions.map((session) => (
           <SessionRow request={request} session={session} />
@@ -129,13 +129,14 @@ const SessionRow = ({
   readonly session: Session;
 }) => (
   <tr>
-    <td title={session.agent}>{browserName(session.agent)}</td>
-    <td>{session.client}</td>
-    <td>
-      <Time at={session.createdAt} />
+    <td title={session.agent}>
+      {browserName(session.agent)} <span class="below">{session.client}</span>
     </td>
     <td>
-      <Time at={session.seenAt} />
+      <Time at={session.seenAt} />{' '}
+      <span class="below">
+        began <Time at={session.createdAt} />
+      </span>
     </td>
     <td>
       {session.id === request.session?.id ? (

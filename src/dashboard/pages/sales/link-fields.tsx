@@ -106,7 +106,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
           value={suggested}
           required={false}
           help={`At most ${maxSuggested}, separated by spaces.`}
-          attributes={decimal}
+          attributes={{ autocomplete: 'off' }}
         />
       </fieldset>
       <Select
