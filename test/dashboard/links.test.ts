@@ -43,7 +43,11 @@ test('a new link, with its URL, QR code, button and frame', async () => {
   expect(link).toMatchObject({ title: 'Poster', amount: '25.00', description: 'A2\nmatt' });
   const { text } = await visitor.get(`${page}?done=link-added`);
   expect(text).toContain('Link added.');
-  expect(text).toContain(`<a href="${link?.url}">${link?.url}</a>`);
+  expect(text).toContain(`<code id="link-url" class="selectable">${link?.url}</code>`);
+  expect(text).toContain(`<a href="${link?.url}">Open the page</a>`);
+  expect(text).toContain('<a href="/dashboard/stores/1/general">general settings of the store</a>');
+  // The button that ends it is no invitation.
+  expect(text).toMatch(/class="other"[^>]*>Switch the link off/);
   expect(text).toContain(`aria-label="QR code of ${link?.url}"`);
   expect(text).toContain(`&lt;a href=&quot;${link?.url}&quot;&gt;Pay with Bitcoin&lt;/a&gt;`);
   expect(text).toContain(`&lt;iframe src=&quot;${link?.url}&quot;`);

@@ -134,7 +134,7 @@ describe('the page of an order', () => {
     expect(text).toContain(`href="bitcoin:${address}?amount=0.00025&amp;label=Shop"`);
     const shown = textOf(text);
     expect(shown).toMatch(/Price 12\.50 EUR = 25,000 sat Received 0 sat/);
-    expect(shown).toMatch(/Rate 1 BTC = 50,000\.00 EUR, promised until/);
+    expect(shown).toMatch(/Rate 1 BTC = 50,000\.00 EUR; the promise ends .* Ends /);
     expect(shown).toMatch(/Reference 1007 Description 2 posters A2 Store Shop/);
     expect(text).toContain(`/o/${id}</code>`);
     expect(shown).toMatch(/Created .* Rate promised: 1 BTC = 50,000\.00 EUR, 25,000 sat/);
@@ -166,6 +166,7 @@ describe('the page of an order', () => {
     const { text } = await visitor.get(`${list}/${id}`);
     expect(text).toMatch(/Paid<\/span><small class="beside"> late, over by 5,000 sat/);
     expect(text).not.toContain('aria-label="QR code to pay');
+    expect(text).not.toContain('<dt>Ends</dt>');
     expect([...text.matchAll(/href="\/dashboard\/payments\/(\d+)"/g)].map(([, at]) => at)).toEqual([
       '2',
       '1',

@@ -9,7 +9,7 @@ import {
   parseLinkChange,
   parseLinkInput,
 } from '../../domain/order/link-input.ts';
-import type { LinkJson } from '../../domain/order/link-json.ts';
+import { type LinkJson, linkAmount } from '../../domain/order/link-json.ts';
 import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
 import { signedNumberIn } from '../../domain/store/store-settings.ts';
 import { formatTime } from '../../domain/text/format.ts';
@@ -255,7 +255,7 @@ const linkList: TextList<LinkJson> = {
     id: (link) => link.id,
     store: (link) => link.store_id,
     title: (link) => link.title,
-    amount: (link) => amountText(link),
+    amount: (link) => linkAmount(link),
     state: (link) => (link.active ? 'on' : 'off'),
     orders: (link) => link.order_count,
     paid: (link) => link.paid_count,
@@ -272,7 +272,7 @@ function renderLink(link: LinkJson): string {
     ['store', String(link.store_id)],
     ['title', link.title],
     ...(description === null ? [] : [['description', description]]),
-    ['amount', amountText(link)],
+    ['amount', linkAmount(link)],
     ...(suggested.length === 0 ? [] : [['suggested', suggested.join(', ')]]),
     ...(percent === null
       ? []
@@ -284,16 +284,4 @@ function renderLink(link: LinkJson): string {
     ...(mostOrders === null ? [] : [['ends after', `${mostOrders} paid orders`]]),
     ['created', formatTime(link.created_at * 1000)],
   ]);
-}
-
-/** `25.00 EUR`, `5.00 to 500.00 EUR`, `any, in sat`. */
-function amountText(link: LinkJson): string {
-  const unit = link.currency ?? 'sat';
-  const amount = link.amount ?? link.amount_sat;
-  const min = link.min ?? link.min_sat;
-  const max = link.max ?? link.max_sat;
-  if (amount !== null) return `${amount} ${unit}`;
-  if (min !== null && max !== null) return `${min} to ${max} ${unit}`;
-  if (min !== null) return `from ${min} ${unit}`;
-  return max === null ? `any, in ${unit}` : `to ${max} ${unit}`;
 }

@@ -35,3 +35,15 @@ export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string)
     created_at: unixSeconds(link.createdAt),
   };
 }
+
+/** `25.00 EUR`, `5.00 to 500.00 EUR`, `any, in sat`. */
+export function linkAmount(link: LinkJson): string {
+  const unit = link.currency ?? 'sat';
+  const amount = link.amount ?? link.amount_sat;
+  const min = link.min ?? link.min_sat;
+  const max = link.max ?? link.max_sat;
+  if (amount !== null) return `${amount} ${unit}`;
+  if (min !== null && max !== null) return `${min} to ${max} ${unit}`;
+  if (min !== null) return `from ${min} ${unit}`;
+  return max === null ? `any, in ${unit}` : `to ${max} ${unit}`;
+}

@@ -2,13 +2,14 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { parseLinkChange } from '../../../domain/order/link-input.ts';
-import type { LinkJson } from '../../../domain/order/link-json.ts';
+import { type LinkJson, linkAmount } from '../../../domain/order/link-json.ts';
 import { LinkRefusal } from '../../../domain/order/link-refusal.ts';
+import { storeSettings } from '../../../domain/store/store-settings.ts';
 import { PaygateError } from '../../../lib/errors.ts';
 import type { LinkRow } from '../../../store/orders/link-view.ts';
 import type { StoreRow } from '../../../store/wallets/catalog.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
-import { Time } from '../../../web/values.tsx';
+import { Copyable, Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';
@@ -16,7 +17,6 @@ import { Form } from '../../parts/form-parts.tsx';
 import { DoneNote, Layout } from '../../parts/layout.tsx';
 import { LocalNote } from '../../parts/local-note.tsx';
 import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
-import { linkAmount } from './links-page.tsx';
 
 const buttonText = 'Pay with Bitcoin';
 
@@ -71,10 +71,13 @@ interface LinkFactsProps extends LinkProps {
 const LinkFacts = ({ link, row, request, store }: LinkFactsProps) => (
   <>
     <p>
-      <a href={link.url}>{link.url}</a>
+      <Copyable id="link-url" name="the URL of the link">
+        {link.url}
+      </Copyable>
     </p>
     <QrCode text={link.url} label={`QR code of ${link.url}`} />
     <p>
+      <a href={link.url}>Open the page</a> ·{' '}
       <a href={`${base}/links/${row.id}/print`}>Print its poster</a>
     </p>
     <dl class="facts">
@@ -120,7 +123,7 @@ const OnText = ({ request: { parts }, row }: Pick<LinkFactsProps, 'request' | 'r
 
 const LinkSwitch = ({ request, row }: { readonly request: PageRequest; readonly row: LinkRow }) =>
   row.isActive ? (
-    <Form request={request} action="off" button="Switch the link off" needsPassword />
+    <Form request={request} action="off" button="Switch the link off" isQuiet needsPassword />
   ) : (
     <Form request={request} action="on" button="Switch the link on" needsPassword />
   );
@@ -140,8 +143,8 @@ const Snippets = ({ link: { url }, store }: LinkProps) => (
       {store.embedOrigins === ''
         ? 'No site may show the page in a frame yet. '
         : `These sites may show the page in a frame: ${store.embedOrigins}. `}
-      Name your site in the <a href={`${base}/stores/${store.id}`}>settings of the store</a>, such
-      as https://shop.example.
+      Name your site, such as https://shop.example, in the field “{storeSettings.embedOrigins.label}
+      ” of the <a href={`${base}/stores/${store.id}/general`}>general settings of the store</a>.
     </p>
   </section>
 );

@@ -1,14 +1,13 @@
 // The poster of a link, to print. Its second sheet is a card for employees, with what to do in each
 // state of an order.
 
-import type { LinkJson } from '../../../domain/order/link-json.ts';
+import { type LinkJson, linkAmount } from '../../../domain/order/link-json.ts';
 import type { Language } from '../../../domain/text/language.ts';
 import { QrCode } from '../../../web/qr-code.tsx';
 import type { Page } from '../../page.ts';
 import { PrintedPage } from '../../parts/layout.tsx';
 import { LocalNote } from '../../parts/local-note.tsx';
 import { linkOf } from './link-page.tsx';
-import { linkAmount } from './links-page.tsx';
 
 const scanWords: Readonly<Record<Language, string>> = {
   en: 'Scan to pay with Bitcoin',

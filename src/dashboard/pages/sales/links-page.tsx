@@ -1,7 +1,7 @@
 // The payment links, the newest first, and the form of a new one.
 
 import { parseLinkInput } from '../../../domain/order/link-input.ts';
-import type { LinkJson } from '../../../domain/order/link-json.ts';
+import { linkAmount } from '../../../domain/order/link-json.ts';
 import { idBytes, idOf } from '../../../domain/order/order-id.ts';
 import type { LinkRow } from '../../../store/orders/link-view.ts';
 import { requireRunning } from '../../../store/wallets/catalog.ts';
@@ -85,16 +85,6 @@ const LinkTable = ({ request, rows }: LinkTableProps) => (
     })}
   </Table>
 );
-
-/** `25.00 EUR`, `5.00 – 500.00 EUR`, `EUR`. */
-export function linkAmount(link: LinkJson): string {
-  const unit = link.currency ?? 'sat';
-  const amount = link.amount ?? link.amount_sat;
-  if (amount !== null) return `${amount} ${unit}`;
-  const [min, max] = [link.min ?? link.min_sat, link.max ?? link.max_sat];
-  if (min === null && max === null) return `any, in ${unit}`;
-  return `${min ?? ''} – ${max ?? ''} ${unit}`.trim();
-}
 
 export const newLinkPage: Page = {
   path: '/links/new',

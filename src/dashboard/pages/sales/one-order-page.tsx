@@ -195,14 +195,17 @@ function factsOf({ record, order, request }: OrderProps): FactRows {
       </Copyable>,
     ],
     ['Order', <code class="selectable">{row.publicId}</code>],
-    ['Ends', row.expiresAt === null ? 'never' : <Time at={row.expiresAt} />],
+    ['Ends', order.status === 'open' ? endOf(row) : null],
   ];
 }
+
+const endOf = ({ expiresAt }: OrderProps['record']['row']) =>
+  expiresAt === null ? 'never' : <Time at={expiresAt} />;
 
 const QuoteEnd = ({ order: { quote } }: Pick<OrderProps, 'order'>) =>
   quote === null ? null : (
     <>
-      , promised until <Time at={quote.expires_at * 1000} />
+      ; the promise ends <Time at={quote.expires_at * 1000} />
     </>
   );
 

@@ -30,8 +30,8 @@ function backupsMarkup(request: PageRequest) {
       ) : (
         <>
           <p>
-            The newest was written at <Time at={newest.at} />. A backup contains the API keys of
-            your shops: store it as safely as a key.
+            The newest was written <Time at={newest.at} />. A backup contains the API keys of your
+            shops: store it as safely as a key.
           </p>
           <Form request={request} action="download" button="Download" needsPassword>
             <Select

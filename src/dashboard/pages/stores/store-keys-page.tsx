@@ -37,7 +37,7 @@ const StoreKeys = ({ request, row }: StoreProps) => (
         {keysOf(request, row).map((key) => (
           <li class="row">
             <span>
-              Key {key.id}: {scopeTexts[key.scope]}, since <Time at={key.createdAt} />
+              Key {key.id}: {scopeTexts[key.scope]}, made <Time at={key.createdAt} />
             </span>
             <Form
               request={request}

@@ -91,7 +91,7 @@ const RemovedStore = ({
 }) => (
   <>
     <p>
-      This store was removed on <Time at={removedAt} />. Payments to its addresses{' '}
+      This store was removed: <Time at={removedAt} />. Payments to its addresses{' '}
       {row.callbacksStopped ? 'are recorded without callbacks' : 'still send callbacks'}.
     </p>
     <p>

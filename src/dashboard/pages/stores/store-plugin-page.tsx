@@ -62,7 +62,7 @@ const ConnectPlugin = (props: StoreProps) => {
       {open === undefined ? null : (
         <div class="note">
           <p>
-            Allowed for {keyText(open)} until <Time at={open.pluginUntil ?? 0} />
+            Allowed for {keyText(open)}; it ends <Time at={open.pluginUntil ?? 0} />
             {' ('}
             <span data-until={open.pluginUntil ?? 0}>
               {minutesLeft(open, request.now)} minutes left

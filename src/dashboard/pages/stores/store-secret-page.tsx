@@ -26,7 +26,7 @@ export function SigningSecret({ request, row }: StoreProps) {
         {previous === undefined ? null : (
           <>
             {' '}
-            The previous secret also signs until <Time at={row.previousSecretUntil ?? 0} />.
+            The previous secret also signs; that ends <Time at={row.previousSecretUntil ?? 0} />.
           </>
         )}
       </p>
