@@ -262,7 +262,7 @@ async function orderPoster(page: Page, shop: string): Promise<string> {
   await page.goto(shop);
   await page.getByLabel('Poster').fill('1');
   await page.getByRole('button', { name: 'Order' }).click();
-  const link = await page.getByRole('link', { name: 'Pay', exact: true }).getAttribute('href');
+  const link = await page.getByRole('link', { name: 'Pay with Bitcoin' }).getAttribute('href');
   if (link === null) throw new Error('the shop shows no page for the customer');
   return link;
 }

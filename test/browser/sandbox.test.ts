@@ -212,7 +212,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const { shopOrigin, apiOrigin, chain } = visit.sandbox;
     const scan = await openScanner(browser);
     const pill = (colour: string) => page.locator(`#status .pill.${colour}`).first();
-    await page.getByRole('link', { name: 'Pay', exact: true }).click();
+    await page.getByRole('link', { name: 'Pay with Bitcoin' }).click();
     await pill('waiting').waitFor();
     expect(new URL(page.url()).origin).toBe(apiOrigin);
     expect(await overflows(page)).toEqual([]);

@@ -364,6 +364,12 @@ test('the shop lists its orders, newest first, and no others exist', async () =>
   const { text } = await visit.get('/');
   const listed = [...text.matchAll(/href="(\/orders\/\w+)"/g)].map(([, path]) => path);
   expect(listed).toEqual([next.path, order.path]);
+  expect(text).toContain('<td>Open</td>');
+  // One button to pay, while there is something to pay.
+  const pay = (page: string) => /<a class="main" href="[^"]+">Pay with Bitcoin<\/a>/.test(page);
+  expect(pay((await visit.get(next.path)).text)).toBe(true);
+  expect(pay((await visit.get(order.path)).text)).toBe(false);
+  expect((await visit.get(order.path)).text).toContain('The page of the order, as the customer');
   expect(await visit.get('/orders/0123456789abcdef')).toMatchObject({ status: 404 });
 });
 

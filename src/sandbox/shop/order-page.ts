@@ -31,6 +31,11 @@ const sentences: Readonly<Record<Order['status'], string>> = {
   canceled: 'Do not pay.',
 };
 
+const payLink = ({ status, page_url: url }: Order): Markup =>
+  status === 'open'
+    ? html`<a class="main" href="${url}">Pay with Bitcoin</a>`
+    : html`<a href="${url}">The page of the order, as the customer sees it</a>`;
+
 function liveState({ paygate, lines, isShipped }: ShopOrder): Markup {
   const { amount_sat, received_sat, missing_sat, excess_sat } = paygate;
   const facts: readonly (readonly [string, string])[] = [
@@ -46,6 +51,7 @@ function liveState({ paygate, lines, isShipped }: ShopOrder): Markup {
       <h2>${titleOf(paygate)}</h2>
       <p>${sentences[paygate.status]}</p>
     </div>
+    <p>${payLink(paygate)}</p>
     ${table(
       'Amounts',
       ['Order', 'As of its last event'],
@@ -73,23 +79,30 @@ export function simulatedPaymentSat({ paygate }: ShopOrder): number {
 function play(order: ShopOrder, chainUrl: string): Markup {
   const { address } = order.paygate;
   const query = new URLSearchParams({ address, amount: String(simulatedPaymentSat(order)) });
-  const form = (name: string, ...buttons: Markup[]): Markup =>
-    html`<form class="row" method="post" action="/orders/${order.id}/${name}">${buttons}</form>`;
-  const button = (name: string, value: string, label: string): Markup =>
-    html`<button name="${name}" value="${value}">${label}</button>`;
+  const row = (who: string, ...buttons: Markup[]): Markup =>
+    html`<h3>${who}</h3><form class="row" method="post">${buttons}</form>`;
+  const button = (play: string, name: string, value: string, label: string): Markup =>
+    html`<button formaction="/orders/${order.id}/${play}" name="${name}" value="${value}">
+      ${label}
+    </button>`;
   return html`<article>
-    <h2>Simulate the customer, the miners and the time</h2>
-    ${form(
-      'pay',
-      button('how', 'exact', 'Pay exactly'),
-      button('how', 'short', 'Too little'),
-      button('how', 'over', 'Too much'),
-      button('how', 'twice', 'Twice'),
+    <h2>Simulate</h2>
+    ${row(
+      'The customer',
+      button('pay', 'how', 'exact', 'Pay exactly'),
+      button('pay', 'how', 'short', 'Too little'),
+      button('pay', 'how', 'over', 'Too much'),
+      button('pay', 'how', 'twice', 'Twice'),
+      button('replace', 'by', 'fee', 'Replace by fee'),
+      button('replace', 'by', 'spend', 'Double-spend'),
     )}
-    ${form('mine', button('blocks', '1', 'Mine 1 block'), button('blocks', '6', 'Mine 6 blocks'))}
-    ${form('replace', button('by', 'fee', 'Replace by fee'), button('by', 'spend', 'Double-spend'))}
-    ${form('reorganise', button('depth', '6', 'Reorganise 6 blocks'))}
-    ${form('expire', html`<button>Let the order expire</button>`)}
+    ${row(
+      'The miners',
+      button('mine', 'blocks', '1', 'Mine 1 block'),
+      button('mine', 'blocks', '6', 'Mine 6 blocks'),
+      button('reorganise', 'depth', '6', 'Reorganise 6 blocks'),
+    )}
+    ${row('The time', button('expire', 'now', '1', 'Let the order expire'))}
     <p>A payment after the order expired is late. A double-spent payment is gone half a minute later.
       More is on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.</p>
   </article>`;
@@ -100,7 +113,6 @@ export const orderPage = (
   chainUrl: string,
 ): Markup => html`<h1>Order ${order.id}</h1>
   <ul>${order.lines.map(({ product, count }) => html`<li>${count} × ${product.name}</li>`)}</ul>
-  <p><a href="${order.paygate.page_url}">Pay</a> on the page of the order, as the customer sees it.</p>
   ${liveState(order)}
   ${play(order, chainUrl)}
   ${liveMessages(order)}`;

@@ -45,11 +45,15 @@ const maxOrders = 1_000;
 
 export class Orders {
   readonly #byId = new Map<string, ShopOrder>();
+  #newestId = 1_000;
 
-  /** Call it before an order is requested. @throws PaygateError unavailable if full */
-  checkCapacity(): void {
-    if (this.#byId.size < maxOrders) return;
-    throw new PaygateError('unavailable', `The shop has ${maxOrders} orders: start it anew`);
+  /** The number of a new order. @throws PaygateError unavailable if the shop is full */
+  nextId(): string {
+    if (this.#byId.size >= maxOrders) {
+      throw new PaygateError('unavailable', `The shop has ${maxOrders} orders: start it anew`);
+    }
+    this.#newestId += 1;
+    return String(this.#newestId);
   }
 
   add(id: string, lines: readonly OrderLine[], paygate: Order): void {
@@ -71,7 +75,7 @@ export class Orders {
   /** Takes the order of a webhook. Another program may have made it: then it is ignored. */
   applyEvent(type: string, paygate: Order): void {
     const order = this.#byId.get(paygate.reference ?? '');
-    if (order === undefined) return;
+    if (order === undefined || order.paygate.id !== paygate.id) return;
     order.received.push(`webhook ${type}, version ${paygate.version}: ${paygate.status}`);
     // A webhook may arrive twice, and an older one after a newer one.
     if (paygate.version <= order.paygate.version) return;

@@ -23,7 +23,7 @@ import { Orders, rates, ratesPath } from './shop-orders.ts';
 import { page } from './shop-page.ts';
 
 export interface SiteOptions {
-  readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes' | 'after' | 'schedule' | 'log'>;
+  readonly world: Pick<SandboxWorld, 'machineNow' | 'after' | 'schedule' | 'log'>;
   readonly chain: SimulatedChain;
   readonly chainUrl: () => string;
   /** @throws PaygateError unavailable while paygate is starting */

@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { orderWords } from '../../domain/order/state-words.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { SandboxWorld } from '../sandbox-clock.ts';
@@ -27,7 +28,7 @@ export interface ShopOptions {
   readonly paygate: () => PaygateClient;
   /** `whsec_…` */
   readonly webhookSecret: string;
-  readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes'>;
+  readonly world: Pick<SandboxWorld, 'machineNow'>;
   /** What the box below an order does, by the name of its form. */
   readonly plays: Readonly<Record<string, Play>>;
   readonly chainUrl: () => string;
@@ -42,22 +43,20 @@ export const webhookPath = '/webhook';
 export const callbackPath = '/callback';
 /** Transaction id of test callbacks and test payments. */
 const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
-const orderIdBytes = 8;
 /** The rate is promised for as long. */
 const orderSeconds = 900;
 const shownOrders = 10;
 const refreshSeconds = 3;
 
 export function createShop(options: ShopOptions): Hono {
-  const { orders, paygate, world, plays, chainUrl } = options;
+  const { orders, paygate, plays, chainUrl } = options;
   const shop = new Hono();
   shop.get('/', (context) =>
     page(context, { title: 'Shop', body: cartPage(orders.newest(shownOrders)) }),
   );
   shop.post('/orders', async (context) => {
     const lines = readCart(await fieldsOf(context));
-    orders.checkCapacity();
-    const id = Buffer.from(world.randomBytes(orderIdBytes)).toString('hex');
+    const id = orders.nextId();
     const order = await paygate().createOrder({
       amount: totalOf(lines),
       currency: 'EUR',
@@ -155,7 +154,7 @@ const orderList = (orders: readonly ShopOrder[]): Markup => html`<h2>Orders</h2>
       (order) => html`<tr>
         <td><a href="/orders/${order.id}">${order.id}</a></td>
         <td>${totalOf(order.lines)} EUR</td>
-        <td>${order.paygate.status}</td>
+        <td>${orderWords[order.paygate.status].text}</td>
       </tr>`,
     ),
   )}`;

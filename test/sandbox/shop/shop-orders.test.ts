@@ -1,7 +1,7 @@
 // What the demo shop makes of webhooks: it takes the newest version of an order, and sends the
 // goods at `paid`, once.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Order } from '../../../src/sandbox/shop/paygate-client.ts';
 import { Orders, type Product, products, totalOf } from '../../../src/sandbox/shop/shop-orders.ts';
 
@@ -31,9 +31,11 @@ describe('a webhook', () => {
   });
 
   it('of an order that the shop did not make is ignored', () => {
-    const { order, take } = open();
+    const { orders, order, take } = open();
     take(2, 'paid', 'another');
     take(2, 'paid', null);
+    // Another program may have given it the same number.
+    orders.applyEvent('order.paid', { ...paygate, id: 'ord_2', version: 2, status: 'paid' });
     expect(order).toMatchObject({ paygate, isShipped: false, received: [] });
   });
 });
@@ -63,4 +65,12 @@ describe('a callback', () => {
     expect(orders.applyCallback('status=0&addr=bcrt1qother')).toBe(false);
     expect(order.received).toEqual(['callback status=0&addr=bcrt1qaddress&value=8000']);
   });
+});
+
+test('orders have short numbers, as many as the shop has room for', () => {
+  const orders = new Orders();
+  expect([orders.nextId(), orders.nextId()]).toEqual(['1001', '1002']);
+  for (let count = 0; count < 999; count += 1) orders.add(orders.nextId(), [], paygate);
+  orders.add(orders.nextId(), [], paygate);
+  expect(() => orders.nextId()).toThrow('The shop has 1000 orders: start it anew');
 });
