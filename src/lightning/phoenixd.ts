@@ -100,13 +100,16 @@ export class Phoenixd implements LightningNode {
   }
 }
 
-/** What phoenixd took for a channel was paid by the customer as well. */
+/**
+ * What phoenixd took for a channel was paid by the customer as well. It may be a fraction of a
+ * satoshi, which is then missing in what was received: people pay whole ones.
+ */
 function receivedPayment(payment: unknown): SettledInvoice {
   const { paymentHash, preimage, receivedSat, fees, completedAt, externalId } = fieldsOf(payment);
   return {
     paymentHash: String(paymentHash),
     preimage: String(preimage),
-    valueSat: wholeNumber(receivedSat) + Math.floor(wholeNumber(fees) / 1000),
+    valueSat: wholeNumber(receivedSat) + Math.ceil(wholeNumber(fees) / 1000),
     settledAt: wholeNumber(completedAt),
     externalId: String(externalId),
   };

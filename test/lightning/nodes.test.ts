@@ -523,12 +523,18 @@ describe('phoenixd alone', () => {
     expect((await advancing(world, next())).settled).toMatchObject([{ paymentHash: '0' }]);
   });
 
-  test('what phoenixd took for a channel was paid, too', async () => {
+  // The customer paid whole satoshis. What the node received is shown without its fraction.
+  test.each([
+    [1_000, 0],
+    [400, 600_000],
+    [399, 600_400],
+    [0, 999_001],
+  ])('%i sat and %i msat that phoenixd took for a channel were paid', async (receivedSat, fees) => {
     const { played, open } = await stage('phoenixd');
     const { cursor } = await open().check();
     const paid = played.pay(played.makeInvoice(1_000).invoice);
     const { paymentHash, preimage, settledAt: completedAt } = paid;
-    const payment = { paymentHash, preimage, completedAt, receivedSat: 400, fees: 600_999 };
+    const payment = { paymentHash, preimage, completedAt, receivedSat, fees };
     played.fault = () => ({ body: JSON.stringify([payment]) });
     const { settled } = await follow(open().settlements(cursor, endless()))();
     expect(settled).toMatchObject([{ paymentHash, valueSat: 1_000 }]);
