@@ -8,7 +8,6 @@ import { secondMs } from '../lib/time-units.ts';
 import { permissionsOf } from './macaroon.ts';
 import type { InvoiceRequest, LightningNode, NodeIdentity } from './node.ts';
 import {
-  invoiceDeadlineMs,
   madeInvoice,
   maxTextLength,
   type NodeParts,
@@ -22,6 +21,7 @@ const advice = 'lncli bakemacaroon --save_to=paygate.macaroon invoices:read invo
 const receiveOnly = 'invoices:read invoices:write';
 const spendingPaths = ['/v1/channels/transactions', '/v1/transactions'];
 
+const cancelMs = 2 * secondMs;
 /** A stream is opened anew after this time, because a lost connection is silent. */
 const streamMs = 50 * secondMs;
 const maxLineBytes = 1_000_000;
@@ -47,8 +47,8 @@ export class Lnd implements LightningNode {
     this.#parts = parts;
   }
 
-  async createInvoice(request: InvoiceRequest) {
-    return (await this.#add(request)).made;
+  async createInvoice(request: InvoiceRequest, signal?: AbortSignal) {
+    return (await this.#add(request, signal)).made;
   }
 
   async *settlements(cursor: string, signal: AbortSignal): AsyncGenerator<Settlements> {
@@ -73,7 +73,7 @@ export class Lnd implements LightningNode {
     const hash = Buffer.from(paymentHash, 'hex').toString('base64');
     const body = JSON.stringify({ payment_hash: hash });
     const path = '/v2/invoices/cancel';
-    await this.#parts.connection.json({ path, body, deadlineMs: invoiceDeadlineMs });
+    await this.#parts.connection.json({ path, body, deadlineMs: cancelMs });
   }
 
   async check(): Promise<NodeIdentity> {
@@ -97,7 +97,7 @@ export class Lnd implements LightningNode {
     return { publicKey, certificate, cursor: cursorOf({ settleIndex, addIndex }) };
   }
 
-  async #add(request: InvoiceRequest) {
+  async #add(request: InvoiceRequest, signal?: AbortSignal) {
     const id = ` ${request.externalId}`;
     const body = JSON.stringify({
       value: String(request.valueSat),
@@ -107,8 +107,7 @@ export class Lnd implements LightningNode {
       private: true,
     });
     const path = '/v1/invoices';
-    const deadlineMs = invoiceDeadlineMs;
-    const answer = fieldsOf(await this.#parts.connection.json({ path, body, deadlineMs }));
+    const answer = fieldsOf(await this.#parts.connection.json({ path, body, signal }));
     const invoice = String(answer.payment_request);
     const read = madeInvoice(this.#parts, request, { invoice, paymentHash: hexOf(answer.r_hash) });
     return { ...read, addIndex: wholeNumber(answer.add_index) };

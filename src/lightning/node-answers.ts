@@ -18,9 +18,6 @@ export interface NodeParts {
   readonly connection: NodeConnection;
 }
 
-/** A customer waits for an invoice. */
-export const invoiceDeadlineMs = 2 * secondMs;
-
 /** The invoice of a check. */
 export const trialRequest: InvoiceRequest = {
   valueSat: 1,

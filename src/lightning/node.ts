@@ -30,8 +30,8 @@ export type MadeInvoice = Omit<OrderInvoice, 'amountSat'>;
  * is another one. `invalid`: it answered something else than it was asked for.
  */
 export interface LightningNode {
-  /** Rejects after 2 s: a customer waits. */
-  createInvoice(request: InvoiceRequest): Promise<MadeInvoice>;
+  /** Rejects after 10 s, with the wait for others. One that comes late is shown all the same. */
+  createInvoice(request: InvoiceRequest, signal?: AbortSignal): Promise<MadeInvoice>;
   /**
    * What was settled since a cursor, then what is settled from now on, within a second. The first
    * element comes as soon as the node answers, and one at least each minute, mostly without

@@ -6,7 +6,6 @@ import { pause } from '../lib/deadline.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
 import type { InvoiceRequest, LightningNode, NodeIdentity } from './node.ts';
 import {
-  invoiceDeadlineMs,
   madeInvoice,
   type NodeParts,
   shortText,
@@ -31,8 +30,8 @@ export class Phoenixd implements LightningNode {
     this.#parts = parts;
   }
 
-  async createInvoice(request: InvoiceRequest) {
-    return (await this.#add(request)).made;
+  async createInvoice(request: InvoiceRequest, signal?: AbortSignal) {
+    return (await this.#add(request, signal)).made;
   }
 
   async *settlements(cursor: string, signal: AbortSignal): AsyncGenerator<Settlements> {
@@ -75,7 +74,7 @@ export class Phoenixd implements LightningNode {
     return { publicKey, certificate: connection.certificate, cursor: `${createdAt * 1000}` };
   }
 
-  async #add(request: InvoiceRequest) {
+  async #add(request: InvoiceRequest, signal?: AbortSignal) {
     const body = new URLSearchParams({
       amountSat: String(request.valueSat),
       expirySeconds: String(request.seconds),
@@ -85,7 +84,7 @@ export class Phoenixd implements LightningNode {
     const answer = await this.#parts.connection.json({
       path: '/createinvoice',
       body: String(body),
-      deadlineMs: invoiceDeadlineMs,
+      signal,
     });
     const { serialized, paymentHash } = fieldsOf(answer);
     return madeInvoice(this.#parts, request, {

@@ -210,7 +210,7 @@ export class StoreNodes {
       if (isShown) followed.failures.delete(orderId);
       // No order waits for a node that is down.
       if (isShown || (wanted && followed.down)) return;
-      const made = wanted && (await this.#request(followed.node, record, wanted));
+      const made = wanted && (await this.#request(followed, record, wanted));
       const ended = await database.write((tx) => {
         const now = world.now();
         // The order may have changed meanwhile. Its own event then asks for another invoice.
@@ -225,6 +225,7 @@ export class StoreNodes {
       const isAsked = ended !== undefined && followed.down === undefined;
       if (isAsked) await followed.node.cancel(ended).catch(() => undefined);
     } catch (error) {
+      if (followed.ends.signal.aborted) return;
       const reason = reasonOf(error);
       const count = (followed.failures.get(orderId) ?? 0) + 1;
       if (count < maxFailures) followed.failures.set(orderId, count);
@@ -250,18 +251,15 @@ export class StoreNodes {
   }
 
   /** @throws PaygateError if the node makes none, or one that ends later than the order's quote */
-  async #request(node: LightningNode, record: OrderRecord, wanted: WantedInvoice) {
+  async #request({ node, ends }: FollowedNode, record: OrderRecord, wanted: WantedInvoice) {
     const { world } = this.#parts;
     const { amountSat, seconds } = wanted;
     const { storeName, reference, publicId } = record.details;
     const endsAt = world.now() + seconds * secondMs;
     try {
-      const { paymentHash, invoice, expiresAt } = await node.createInvoice({
-        valueSat: amountSat,
-        seconds,
-        externalId: publicId,
-        text: reference === null ? storeName : `${storeName}: ${reference}`,
-      });
+      const text = reference === null ? storeName : `${storeName}: ${reference}`;
+      const request = { valueSat: amountSat, seconds, externalId: publicId, text };
+      const { paymentHash, invoice, expiresAt } = await node.createInvoice(request, ends.signal);
       if (expiresAt > endsAt + graceMs || expiresAt <= world.now()) {
         throw new PaygateError('invalid', 'the clock of the node is wrong');
       }

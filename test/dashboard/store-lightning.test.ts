@@ -246,3 +246,18 @@ test('pages, file and search speak of a Lightning payment, not of blocks', async
   const other = `ab${preimage.slice(2)}`;
   expect((await visitor.get(`/dashboard/payments?q=${other}`)).text).not.toContain('/payments/1"');
 });
+
+test('a stop of paygate waits for no invoice of a node that does not answer', async () => {
+  const { app, node, visitor, fields, world } = await open('lnd');
+  await visitor.submit(page, 'set-node', fields());
+  node.fault = () => 'hang';
+  const before = node.requests.length;
+  const made = app.order(eur);
+  const isAsked = () => node.requests.slice(before).some(({ method }) => method === 'POST');
+  await world.until(isAsked, 'the node to be asked for an invoice');
+  await world.advance(2_000);
+  expect((await made).lightning).toBeNull();
+  // The clock of the test stands, so that no deadline ends the request.
+  await app.stop();
+  expect(JSON.stringify(world.logs)).not.toContain('an order has no Lightning invoice');
+});
