@@ -50,6 +50,10 @@ export interface OrderShop {
   readonly market: { eur: number };
   readonly webhooks: WebhookReceiver;
   create(body: object): Promise<Order>;
+  /** All orders, the newest first. */
+  list(): Promise<OrderJson[]>;
+  /** Stops paygate in its tracks, for `killAndStart`. */
+  suspend(): void;
   /** SIGKILL, and a new start on the same file. */
   killAndStart(meanwhile?: () => Promise<unknown>): Promise<void>;
   /** A clean stop, and a new start on the same file. */
@@ -65,12 +69,14 @@ export interface OrderShopOptions {
   readonly behind?: number;
   /** Runs before paygate serves. */
   readonly prepare?: (store: StoreAnswer) => Promise<void>;
+  /** More options of `serve`. */
+  readonly serve?: readonly string[];
 }
 
 /** Opens a store with prices in EUR; one bitcoin is 50,000 EUR. */
 export async function openOrderShop(
   stage: Stage,
-  { behind = behindSeconds, prepare = async () => {} }: OrderShopOptions = {},
+  { behind = behindSeconds, prepare = async () => {}, serve = [] }: OrderShopOptions = {},
 ): Promise<OrderShop> {
   const clock = stage.setClock(behind);
   const market = { eur: 50_000 };
@@ -80,7 +86,7 @@ export async function openOrderShop(
   onTestFinished(() => source.close());
   const webhooks = await openWebhookReceiver(clock.now);
   onTestFinished(() => webhooks.close());
-  const prices = ['--price', 'own', '--price-source', `${source.origin}/#{CODE}`];
+  const prices = ['--price', 'own', '--price-source', `${source.origin}/#{CODE}`, ...serve];
   const shop: Shop = await stage.openShop();
   const store: StoreAnswer = await stage.addStore(
     'p2wpkh',
@@ -148,6 +154,15 @@ export async function openOrderShop(
     market,
     webhooks,
     create: async (body) => orderOf(await request('/orders', body)),
+    async list() {
+      const found: OrderJson[] = [];
+      for (let after = ''; ; after = `&after=${found.at(-1)?.id}`) {
+        const { data, has_more } = await request(`/orders?limit=100${after}`);
+        found.push(...data);
+        if (!has_more) return found;
+      }
+    },
+    suspend: () => server.suspend(),
     async killAndStart(meanwhile = async () => {}) {
       await server.kill();
       await meanwhile();

@@ -56,6 +56,8 @@ export interface Server {
    * @param warnings the warnings that remain
    */
   settled(warnings?: readonly string[]): Promise<void>;
+  /** SIGSTOP: it does nothing more, but for SIGKILL. */
+  suspend(): void;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** SIGTERM; it must end in time and with exit code 0. */
@@ -135,6 +137,9 @@ export async function servePaygate(
       await expect
         .poll(() => server.health(), untilReconnected)
         .toMatchObject({ status, warnings, callbacks: { owed: 0, exhausted: 0 } });
+    },
+    suspend() {
+      child.kill('SIGSTOP');
     },
     async kill() {
       await end('SIGKILL');

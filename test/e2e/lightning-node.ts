@@ -1,23 +1,21 @@
-// The interface to a merchant's node against real LND nodes with a channel, by a macaroon that can
-// only receive.
+// The interface to a merchant's node against a real LND with a channel, by a macaroon that can only
+// receive. Its nodes are new: nothing was paid at them.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasLnd } from '../../scripts/regtest/lnd.mjs';
+import { beforeAll, expect, test } from 'vitest';
 import type { Settlements } from '../../src/domain/order/lightning-invoice.ts';
 import type { KnownNode } from '../../src/domain/store/lightning-node.ts';
 import type { LightningNode, NodeIdentity } from '../../src/lightning/node.ts';
 import { openNode } from '../../src/lightning/open-node.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
-import { type Lightning, type Lnd, startLightning } from './lnd.ts';
+import type { Lightning, Lnd } from './lnd.ts';
 import { waitLimit } from './slowness.ts';
 
-const title = hasLnd() ? 'LND' : 'LND (skipped, 7 tests: it is not built)';
 const request = { valueSat: 1_000, seconds: 900, text: 'Order 7', externalId: 'order-7' };
 const receiveOnly = ['invoices:read', 'invoices:write'];
 const manyInvoices = 500;
 
-describe.skipIf(!hasLnd())(title, () => {
+export function testNode(nodes: () => Lightning): void {
   let lightning: Lightning;
   let merchant: Lnd;
   let credential: string;
@@ -31,14 +29,12 @@ describe.skipIf(!hasLnd())(title, () => {
   };
 
   beforeAll(async () => {
-    lightning = await startLightning(1);
+    lightning = nodes();
     [merchant] = lightning.merchants as [Lnd];
     credential = await merchant.bake(...receiveOnly);
     identity = await open().check();
     node = open(identity);
-  }, waitLimit(180_000));
-
-  afterAll(() => lightning?.close());
+  });
 
   test('a macaroon for invoices is accepted; key and certificate are found', async () => {
     const { identity_pubkey } = await merchant.ask('/v1/getinfo');
@@ -138,7 +134,7 @@ describe.skipIf(!hasLnd())(title, () => {
     // The node is whole afterwards.
     await node.createInvoice(request);
   });
-});
+}
 
 /** Follows from a cursor until so many settlements came. */
 async function take(node: LightningNode, from: string, count: number): Promise<Settlements> {
