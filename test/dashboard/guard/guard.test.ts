@@ -1,5 +1,6 @@
 // The guard of the dashboard: sessions, passwords, codes, origins and form tokens (rules §6).
 
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -61,7 +62,7 @@ const harmless = new Set([
     'check-plugin',
     'dismiss-restored',
   ],
-  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
+  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test', 'simulate'],
   ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey', 'take', 'save-zone'],
 ]);
 
@@ -240,8 +241,12 @@ describe('every page', () => {
       expect(headers.get('Referrer-Policy')).toBe('same-origin');
       expect(headers.get('Cache-Control')).toContain('no-store');
       expect(headers.get('Access-Control-Allow-Origin')).toBeNull();
-      expect(text).not.toMatch(/<[^>]+ (style|on[a-z]+)=|<script>|<style|javascript:/i);
-      expect(text).not.toMatch(/(src|href|action)="(?![/#])/);
+      // The page of a customer, as the rehearsal shows it, has texts that its policy names.
+      const rest = text.replaceAll(/<(style|script)>(.*?)<\/\1>/gs, (whole, _, inline: string) =>
+        policy.includes(createHash('sha256').update(inline).digest('base64')) ? '' : whole,
+      );
+      expect(rest).not.toMatch(/<[^>]+ (style|on[a-z]+)=|<script>|<style|javascript:/i);
+      expect(rest).not.toMatch(/(src|href|action)="(?![/#?]|(\.\.\/)+[a-z])/);
     }
   });
 });
