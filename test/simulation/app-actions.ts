@@ -13,6 +13,7 @@ import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
 import { invoiceSecret } from './invoice-webhooks.ts';
+import { giveNode } from './lightning.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
 import { type Action, finish, noticedMs, type Run } from './run.ts';
@@ -129,26 +130,31 @@ const restart: Action = async (run, random) => {
 };
 
 /**
- * Like kill -9. The old process can connect to no server and no shop, and its later writes are
- * undone. The files are restored in place, so their inodes stay. With `torn`, the mark file is a
- * moment newer: it was synced, and the commit was lost.
+ * Like kill -9. The old process can connect to no server and no shop, and what it writes from now
+ * on is undone. The files are restored in place, so their inodes stay.
+ * @param work what it writes; the mark file is synced before its commit, so that stays
  */
-const crash: Action = async (run, random) => {
+export async function loseWrites(run: Run, work?: () => Promise<unknown>): Promise<void> {
   const { app, world } = run;
-  const torn = random.chance(0.3);
   const files = [app.path, `${app.path}-wal`].map(snapshot);
   let mark = snapshotMark(app.path);
   world.cutPower();
-  if (torn) {
-    await request(run, random.pick(open(run)));
+  if (work !== undefined) {
+    await work();
     mark = snapshotMark(app.path);
   }
   await finish(run, app.stop());
   rmSync(`${app.path}-shm`, { force: true });
   for (const restore of [...files, mark]) restore();
   world.restorePower();
+}
+
+/** With `torn`, the mark file is a moment newer: it was synced, and the commit was lost. */
+const crash: Action = async (run, random) => {
+  const torn = random.chance(0.3);
+  await loseWrites(run, torn ? () => request(run, random.pick(open(run))) : undefined);
   const happened = await meanwhile(run, random);
-  await app.start();
+  await run.app.start();
   return `crash${torn ? ' between mark and commit' : ''}:${happened}`;
 };
 
@@ -220,6 +226,7 @@ const newShop = (name: string) => ({
   settings: { path: `/${name}`, secret },
   pastSettings: [],
   stoppedAt: undefined,
+  node: undefined,
 });
 
 /** Gives a shop a webhook of each format. */
@@ -240,7 +247,7 @@ function addWebhooks(run: Run, { id, name }: Pick<Shop, 'id' | 'name'>): void {
 /** Configures the template's shop for this simulation. */
 export function firstShop(run: Run, random: Random): Shop {
   const required = random.int(1, 4);
-  const shop = {
+  const shop: Shop = {
     id: 1,
     name: 'shop1',
     wallet: 1,
@@ -270,9 +277,10 @@ async function createShop(run: Run, random: Random): Promise<Shop> {
     confirmations: required,
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
-  const shop = { id, name, wallet, hasReversalCallback: false, required, ...newShop(name) };
+  const shop: Shop = { id, name, wallet, hasReversalCallback: false, required, ...newShop(name) };
   addWebhooks(run, shop);
   run.shops.push(shop);
+  await giveNode(run, shop);
   return shop;
 }
 

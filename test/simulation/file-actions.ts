@@ -49,7 +49,7 @@ const restoreAgain: Action = async (run, random) => {
   return `${first}${await restoreCopy(run, random, chosen)}, again, after ${paid}`;
 };
 
-async function restoreCopy(run: Run, random: Random, chosen: Copy): Promise<string> {
+export async function restoreCopy(run: Run, random: Random, chosen: Copy): Promise<string> {
   await finish(run, run.app.stop());
   const before = await meanwhile(run, random);
   // As on another machine. Without the mark file, paygate skips at least `minSkip` indexes.

@@ -38,7 +38,8 @@ export function readRecords(path: string): Records {
     const payments = file.prepare<[], Row>(
       `select p.id, a.address, p.txid, p.state, p.height, p.block_hash as blockHash,
         p.value_sat as valueSat, p.status
-      from payments p join addresses a on a.id = p.address_id order by p.id`,
+      from payments p join addresses a on a.id = p.address_id
+      where p.preimage is null order by p.id`,
     );
     const callbacks = file.prepare<[], Callback>(
       `select id, event_id as eventId, payment_id as paymentId, version, status, state,

@@ -90,14 +90,15 @@ function payTo(run: Run, random: Random, chosen: SimulatedOrder): string {
   return `payOrder: ${chosen.id} ${amountSatOf(chosen)} with ${values.join(' and ')}`;
 }
 
-/** Sends a command. A refusal by the order's status is no failure. */
-async function command(
-  run: Run,
-  random: Random,
-  name: 'quote' | 'cancel' | 'accept',
-): Promise<string> {
+type Command = 'quote' | 'cancel' | 'accept';
+
+async function command(run: Run, random: Random, name: Command): Promise<string> {
   const chosen = someOrder(run, random);
-  if (chosen === undefined) return `${name}: no order`;
+  return chosen === undefined ? `${name}: no order` : commandOf(run, chosen, name);
+}
+
+/** Sends a command. A refusal by the order's status is no failure. */
+async function commandOf(run: Run, chosen: SimulatedOrder, name: Command): Promise<string> {
   noteFinals(run);
   const reply = await post(run, `/${chosen.id}/${name}`);
   noteAnswer(run, reply);
@@ -116,6 +117,11 @@ const requote: Action = async (run, random) => {
   run.needsBlock = true;
   return done;
 };
+
+export function requoteOrder(run: Run, chosen: SimulatedOrder): Promise<string> {
+  run.needsBlock = true;
+  return commandOf(run, chosen, 'quote');
+}
 
 const cancelOrder: Action = (run, random) => command(run, random, 'cancel');
 const acceptOrder: Action = (run, random) => command(run, random, 'accept');

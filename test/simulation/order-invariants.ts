@@ -2,10 +2,11 @@
 // follow each other. Its status is that of a naive count over the simulated chain.
 
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import { type OrderJson, paymentLine } from '../../src/domain/order/order-json.ts';
 import type { PaymentState } from '../../src/domain/payment/payment.ts';
 import { recount as countOrder, type Recount } from '../support/recount.ts';
 import { expectedOf } from './invariants.ts';
+import { asPaid, type Settlement, settlementsOf, wrongInvoice } from './lightning-invariants.ts';
 import { type EventRecord, type OrderRecord, readOrders, type SimulatedOrder } from './orders.ts';
 import { type Expected, paymentKey } from './recount.ts';
 import { finish, type Run } from './run.ts';
@@ -110,7 +111,7 @@ const tolerated = 0.95;
 
 /** Whether the final payments that an event shows are worth the price, but for the tolerance. */
 function isFinallyCovered({ payments, amount, amount_sat, accepted_at }: OrderJson): boolean {
-  const finals = payments.filter(({ gone, status }) => !gone && status === 2);
+  const finals = payments.map(paymentLine).filter(({ gone, status }) => !gone && status === 2);
   const sat = finals.reduce((sum, { value_sat }) => sum + value_sat, 0);
   if (accepted_at !== null) return sat > 0;
   if (amount === null) return sat >= amount_sat * tolerated;
@@ -124,6 +125,7 @@ function isFinallyCovered({ payments, amount, amount_sat, accepted_at }: OrderJs
 interface PaymentRow {
   readonly address: string;
   readonly txid: string;
+  readonly preimage: string | null;
   readonly valueSat: number;
   readonly state: PaymentState;
   readonly replacedBy: string | null;
@@ -138,7 +140,7 @@ export async function wrongOrders(run: Run): Promise<string[]> {
   const wrong = wrongOrderRecords(run);
   const records = new Map(readOrders(run.app.path).orders.map((each) => [each.id, each]));
   const payments = Map.groupBy(readPayments(run.app.path), ({ address }) => address);
-  const expected = expectedOf(run);
+  const expected = { onchain: expectedOf(run), settled: settlementsOf(run) };
   for (const order of run.shopOrders.values()) {
     const rows = payments.get(order.address) ?? [];
     const now = run.world.now();
@@ -154,6 +156,7 @@ export async function wrongOrders(run: Run): Promise<string[]> {
       version: records.get(order.id)?.version,
     };
     const isSame = Object.entries(want).every(([name, value]) => body[name] === value);
+    wrong.push(...wrongInvoice(run, order, body, counted));
     if (status !== 200 || !isSame) {
       wrong.push(`order: ${shown(body)}\n  should be ${shown(want)}\n  payments ${shown(rows)}`);
     }
@@ -171,16 +174,25 @@ export async function wrongOrders(run: Run): Promise<string[]> {
   return wrong;
 }
 
-/** Values, blocks and finality are those of the simulated chain; when and how it was seen, ours. */
+interface ExpectedPayments {
+  readonly onchain: ReadonlyMap<string, Expected>;
+  readonly settled: ReadonlyMap<string, Settlement>;
+}
+
+/**
+ * Values, blocks and finality are those of the simulated chain and of the nodes; when and how it
+ * was seen, ours.
+ */
 function countAgain(
   { app }: Run,
   order: SimulatedOrder,
   rows: readonly PaymentRow[],
-  expected: ReadonlyMap<string, Expected>,
+  { onchain, settled }: ExpectedPayments,
   now: number,
 ): Recount {
   const seen = rows.map((row) => {
-    const want = expected.get(paymentKey(row.address, row.txid));
+    if (row.preimage !== null) return { ...row, ...asPaid(row, settled.get(row.txid)) };
+    const want = onchain.get(paymentKey(row.address, row.txid));
     const block = want?.height == null ? undefined : app.chain.block(want.height);
     return {
       ...row,
@@ -204,7 +216,7 @@ function readPayments(path: string): PaymentRow[] {
   try {
     return file
       .prepare<[], PaymentRow>(
-        `select a.address, p.txid, p.value_sat as valueSat, p.state, p.replaced_by as replacedBy,
+        `select a.address, p.txid, p.preimage, p.value_sat as valueSat, p.state, p.replaced_by as replacedBy,
           p.price_cents as priceCents, p.first_seen_at as firstSeenAt,
           p.interrupted_at as interruptedAt, p.first_block_at as firstBlockAt
         from payments p join addresses a on a.id = p.address_id

@@ -33,6 +33,8 @@ export interface Shop {
   pastSettings: readonly (CallbackSettings & Until)[];
   /** When its callbacks were stopped, in milliseconds of a monotonic clock. */
   stoppedAt: number | undefined;
+  /** The URL of its Lightning node. */
+  node: string | undefined;
 }
 
 export interface Band {

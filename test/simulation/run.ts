@@ -7,6 +7,7 @@ import type { TestApp } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
 import type { ReceivedInvoice } from './invoice-webhooks.ts';
+import type { SimulatedNode } from './lightning.ts';
 import type { EventRecord, SimulatedOrder } from './orders.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
@@ -87,6 +88,10 @@ export interface Run {
   /** The copy that was last restored. */
   lastRestored: Copy | undefined;
   readonly closeMarket: () => Promise<void>;
+  /** By their URLs. */
+  readonly nodes: Map<string, SimulatedNode>;
+  /** Ids of the orders that showed an invoice, by its payment hash. */
+  readonly shownInvoices: Map<string, string>;
   /** How the shops respond. */
   merchant: { answer: Answer };
   step: number;

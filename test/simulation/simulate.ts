@@ -12,6 +12,9 @@ import { noteClock, readSettled, wrongByClock } from './clock-invariants.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { readRecords, violations } from './invariants.ts';
 import { faultsOfInvoice, noteInvoice, wrongInvoices } from './invoice-webhooks.ts';
+import { giveNode, lightningRandom, setNodes } from './lightning.ts';
+import { lightningActions, lightningWeights } from './lightning-actions.ts';
+import { readSettlements, wrongSettlements } from './lightning-invariants.ts';
 import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
 import { orderActions, orderWeights } from './order-actions.ts';
 import { wrongOrderRecords, wrongOrders } from './order-invariants.ts';
@@ -84,7 +87,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
     const wrong = run.needsSweep && haveCooled(run) ? [] : violations(run);
     if (run.needsSweep && (haveCooled(run) || hasForeign(run))) await sweepDay(run);
     wrong.push(...violations(run), ...(await wrongAnswers(run)), ...(await wrongOrders(run)));
-    wrong.push(...wrongWebhooks(run), ...wrongInvoices(run));
+    wrong.push(...wrongWebhooks(run), ...wrongInvoices(run), ...wrongSettlements(run));
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
@@ -92,6 +95,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
   } finally {
     await closeApps();
     await run.closeMarket();
+    for (const { played } of run.nodes.values()) await played.stop();
   }
 }
 
@@ -169,6 +173,8 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     clockWrongSince: undefined,
     eventsRestoredAt: 0,
     closeMarket: () => source.close(),
+    nodes: new Map(),
+    shownInvoices: new Map(),
     restoredAt: 0,
     isRestored: false,
     newestBlockTime: 0,
@@ -179,6 +185,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
   };
   app.chain.onChange(() => noteKnown(run));
   const shop = firstShop(run, random);
+  await giveNode(run, shop);
   run.steps.push(`${servers} server(s); ${shop.name}, ${shop.required} confirmations`);
   await settle(run);
   run.steps.push(await appActions.ask(run, random), await orderActions.order(run, random));
@@ -205,11 +212,23 @@ async function step(run: Run): Promise<void> {
   run.steps[place] = await action(run, random);
   const wrong = wrongOrderRecords(run);
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
+  await lightningStep(run);
   await pause(run, random);
   wrong.push(...wrongByClock(run, before));
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   noteClock(run);
   mineInTime(run);
+}
+
+/** Often something happens to a node or an invoice as well. */
+async function lightningStep(run: Run): Promise<void> {
+  const random = lightningRandom(run, run.step);
+  if (run.nodes.size === 0 || random.chance(0.5)) return;
+  const name = random.weighted(lightningWeights);
+  const place = run.steps.push(`${name} …`) - 1;
+  run.steps[place] = await lightningActions[name](run, random);
+  const wrong = wrongOrderRecords(run);
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
 /** Sometimes all work is finished before the next step, sometimes none. */
@@ -240,10 +259,11 @@ async function recover(run: Run): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
     await settle(run);
     await reopen(run);
+    if (round === 0) await setNodes(run);
     const { electrum, wallets, callbacks } = app.running.health();
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
     const isConnected = electrum.caught_up && live >= Math.min(minConnected, app.servers.length);
-    const now = JSON.stringify(readRecords(app.path));
+    const now = JSON.stringify([readRecords(app.path), readSettlements(app.path)]);
     const isUnchanged = isConnected && wallets.scanning === 0 && now === before;
     const hasPending = callbacks.owed > 0 || eventsIn(app.path, 'owed').length > 0;
     unchanged = isUnchanged && !hasPending ? unchanged + 1 : 0;

@@ -2,7 +2,7 @@
 // their orders is compared with the file.
 
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import { type OrderJson, paymentLine } from '../../src/domain/order/order-json.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { isGenuine, isStopped, settingsOf } from './requests.ts';
 import { noteVersion, type Run } from './run.ts';
@@ -111,7 +111,10 @@ const knowledge = ({ status, late, payments, ...order }: OrderJson): string =>
   JSON.stringify({
     ...{ status, late, received_sat: order.received_sat, confirmed_sat: order.confirmed_sat },
     ...{ excess_sat: order.excess_sat, accepted_at: order.accepted_at },
-    payments: payments.flatMap(({ txid, gone }) => (gone ? [] : [txid])).sort(),
+    payments: payments
+      .map(paymentLine)
+      .flatMap(({ txid, gone }) => (gone ? [] : [txid]))
+      .sort(),
   });
 
 /**

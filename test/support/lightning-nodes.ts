@@ -112,7 +112,9 @@ async function startNode(
 ): Promise<PlayedNode> {
   const requests: NodeRequest[] = [];
   const sockets = new Set<Socket>();
-  const book = createBook(now, (fields) => writeInvoice({ signer, ...fields, ...node.wrong }));
+  const book = createBook(now, signer, (fields) =>
+    writeInvoice({ signer, ...fields, ...node.wrong }),
+  );
   async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming);
     requests.push(request);
@@ -165,7 +167,11 @@ async function startNode(
   return node;
 }
 
-function createBook(now: () => number, write: (fields: InvoiceFields) => string): Book {
+function createBook(
+  now: () => number,
+  signer: number,
+  write: (fields: InvoiceFields) => string,
+): Book {
   const invoices: PlayedInvoice[] = [];
   const onChange: Book['onChange'] = new Set();
   return {
@@ -174,7 +180,7 @@ function createBook(now: () => number, write: (fields: InvoiceFields) => string)
     onChange,
     add({ valueSat, seconds, text = '', externalId = '' }) {
       const addIndex = invoices.length + 1;
-      const preimage = createHash('sha256').update(`preimage ${addIndex}`).digest('hex');
+      const preimage = createHash('sha256').update(`preimage ${signer} ${addIndex}`).digest('hex');
       const paymentHash = createHash('sha256').update(preimage, 'hex').digest('hex');
       const createdAt = Math.floor(now() / 1000);
       const amount = `${valueSat * 10}n`;
