@@ -239,7 +239,7 @@ test('pages, file and search speak of a Lightning payment, not of blocks', async
   const order = await visitor.get(`/dashboard/orders/${id}`);
   for (const { text } of [list, one, order]) expect(text).not.toContain('pill good">Confirmed');
   expect(order.text).toContain('Paid: enough is final');
-  for (const text of [hash, hash.slice(0, 10), preimage]) {
+  for (const text of [hash, hash.slice(0, 11), preimage]) {
     expect((await visitor.get(`/dashboard/payments?q=${text}`)).text).toContain('/payments/1"');
     expect((await visitor.get(`/dashboard/orders?q=${text}`)).text).toContain(id);
   }

@@ -8,7 +8,7 @@ import { testOrders } from './lightning-orders.ts';
 import { type Lightning, startLightning } from './lnd.ts';
 import { waitLimit } from './slowness.ts';
 
-const title = hasLnd() ? 'Lightning' : 'Lightning (skipped, 15 tests: LND is not built)';
+const title = hasLnd() ? 'Lightning' : 'Lightning (skipped, 14 tests: LND is not built)';
 
 describe.skipIf(!hasLnd())(title, () => {
   let lightning: Lightning;
