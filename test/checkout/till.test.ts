@@ -85,6 +85,24 @@ describe('a device', () => {
     expect((await scene.orders()).length).toBe(1);
   });
 
+  test('is no till while its store is removed', async () => {
+    const scene = await openTill();
+    const sale = await scene.sell('3.50');
+    await scene.app.withStore(({ catalog, database }) =>
+      database.write((tx) => void catalog.archiveStore(tx, scene.app.world.now(), 1, true)),
+    );
+    const sent = await scene.device.post('/till', 'amount=3.50');
+    expect([sent.status, sent.text.includes(words.noTill.title)]).toEqual([401, true]);
+    for (const path of ['/till', '/till/sales', sale]) {
+      expect((await scene.device.get(path)).status).toBe(401);
+    }
+    expect((await scene.device.post(`${sale}/cancel`, '')).status).toBe(401);
+    await scene.app.withStore(({ catalog, database }) =>
+      database.write((tx) => void catalog.unarchiveStore(tx, 1)),
+    );
+    expect((await scene.device.get('/till')).status).toBe(200);
+  });
+
   test('that is removed while a form is being received makes no sale of it', async () => {
     const scene = await openTill();
     const sent = request({

@@ -56,7 +56,7 @@ export function createTillDevices(options: LinkRouteOptions) {
         (origin) => getCookie(context, cookieNameOf(new URL(origin))) ?? [],
       );
       const [till] = tokens.flatMap((token) => tills.byToken(token) ?? []);
-      if (till === undefined) {
+      if (till === undefined || catalog.store(till.storeId).archivedAt !== null) {
         takeRequest('page', context);
         throw new PaygateError('unauthorized', 'This device is no till');
       }
