@@ -5,10 +5,12 @@ import { type LinkBody, parseLinkInput } from '../../../src/domain/order/link-in
 import { LinkRefusal } from '../../../src/domain/order/link-refusal.ts';
 import { idOf } from '../../../src/domain/order/order-id.ts';
 import { maxEmailsOfNetwork } from '../../../src/domain/order/payer-input.ts';
+import { maxQuotes } from '../../../src/domain/order/quote.ts';
 import { scanGap, unpaidLimitOf } from '../../../src/domain/store/allocation.ts';
 import { hourMs } from '../../../src/lib/time-units.ts';
 import type { LinkRow } from '../../../src/store/orders/link-view.ts';
-import { orders } from '../../../src/store/schema/order-schema.ts';
+import type { OrderRow } from '../../../src/store/orders/order-view.ts';
+import { orders, quotes } from '../../../src/store/schema/order-schema.ts';
 import type { IssuedAddress } from '../../../src/store/wallets/address-row.ts';
 import type { NewStore } from '../../../src/store/wallets/catalog.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
@@ -107,6 +109,10 @@ describe('an order by a link', () => {
     await shop.write((tx) => shop.catalog.archiveStore(tx, now, 1, false));
     expect(await reasonOf(orderBy(shop, link))).toBe('inactive');
     expect(await reasonOf(orderBy(shop, { ...link, id: 99 }))).toBe('inactive');
+    const other = await openShop();
+    const ofNoWallet = await addLink(other);
+    other.database.orm.run(sql`update stores set wallet_id = null`);
+    expect(await reasonOf(orderBy(other, ofNoWallet))).toBe('inactive');
   });
 
   test('is refused once as many as allowed are paid', async () => {
@@ -124,6 +130,48 @@ describe('an order by a link', () => {
     expect(await reasonOf(orderBy(shop, link))).toBe('used-up');
     await shop.write((tx) => shop.links.change(tx, link.id, { ...link, maxOrders: 3 }));
     expect(await reasonOf(orderBy(shop, link))).toBe('ordered');
+  });
+});
+
+describe('a change of an order', () => {
+  const changed = (row: OrderRow, amountSat = 7_000) => ({
+    ...{ publicId: row.publicId, price: sat(amountSat), rateCents: null, note: null },
+    ...{ customerEmail: null, language: null },
+  });
+
+  test('is refused once its link is switched off, or its store was removed', async () => {
+    const shop = await openShop();
+    const link = await addLink(shop);
+    const { row } = await orderBy(shop, link);
+    const amend = () => shop.write((tx) => shop.links.amend(tx, now, row, changed(row)));
+    expect((await amend()).amountSat).toBe(7_000);
+    await shop.write((tx) => shop.links.change(tx, link.id, { ...link, isActive: false }));
+    expect(await reasonOf(amend())).toBe('inactive');
+    await shop.write((tx) => shop.links.change(tx, link.id, link));
+    await shop.write((tx) => shop.catalog.archiveStore(tx, now, 1, false));
+    expect(await reasonOf(amend())).toBe('inactive');
+  });
+
+  test('is for its own link, its currency, and fewer than 500 quotes', async () => {
+    const shop = await openShop();
+    const fiat = { amount_sat: null, currency: 'EUR', amount: '12.50' };
+    const [link, other] = [await addLink(shop, fiat), await addLink(shop, fiat)];
+    const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n };
+    const { row } = await orderBy(shop, link, { price, rateCents: 5_000_000 });
+    const mayAmend = (of: LinkRow) => shop.links.mayAmend(of, row, () => false);
+    expect([mayAmend(link), mayAmend(other)]).toEqual([true, false]);
+    expect(mayAmend({ ...link, currency: 'USD' })).toBe(false);
+    expect(shop.links.mayAmend(link, row, () => true)).toBe(false);
+    const values = { rateCents: 5_000_000, amountSat: 25_000, createdAt: now, expiresAt: now };
+    const addQuotes = (count: number) =>
+      shop.write(() => {
+        const rows = Array.from({ length: count }, () => ({ ...values, orderId: row.id }));
+        shop.database.orm.insert(quotes).values(rows).run();
+      });
+    await addQuotes(maxQuotes - 2);
+    expect(mayAmend(link)).toBe(true);
+    await addQuotes(1);
+    expect(mayAmend(link)).toBe(false);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idBytes, idOf } from '../../../src/domain/order/order-id.ts';
 import { formatShort } from '../../../src/domain/text/format.ts';
 import { dayMs } from '../../../src/lib/time-units.ts';
+import { maxRowsRead } from '../../../src/store/db/searched-list.ts';
 import type { NewOrder } from '../../../src/store/orders/orders.ts';
 import type { IssuedAddress } from '../../../src/store/wallets/address-row.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -128,6 +129,42 @@ describe('orders are found by', () => {
     expect(orderIds(plainTxid)).toEqual([]);
   });
 
+  test('the txid of a refund, and its short form', async () => {
+    const refund = `ab${'0'.repeat(58)}cdef`;
+    const sent = { txid: refund, currency: null, priceCents: null };
+    await shop.write((tx) => {
+      const amount = { choice: 'all', amountSat: 1_000, feeSat: 0 } as const;
+      shop.refunds.prepare(tx, now, { ...amount, orderId: 2, address: plain.address });
+      shop.refunds.finish(tx, now, 2, sent);
+    });
+    for (const text of [refund, refund.slice(0, 6), formatShort(refund)]) {
+      expect([text, orderIds(text)]).toEqual([text, [2]]);
+    }
+    expect(orderIds(`${refund.slice(0, 7)}…cde0`)).toEqual([]);
+    expect(orderIds(`ab${'0'.repeat(61)}1`)).toEqual([]);
+  });
+
+  test('the beginning of a txid, whatever follows it', async () => {
+    const txids = ['0', '9', 'a', 'f'].map((next) => `abcdef${next}${'1'.repeat(57)}`);
+    await shop.write(() =>
+      txids.map((each) =>
+        shop.database.orm.$client
+          .prepare(
+            `insert into payments (address_id, txid, value_sat, state, first_seen_at, changed_at)
+              values (?, ?, 1, 'settled', 1, 1)`,
+          )
+          .run(plain.id, each),
+      ),
+    );
+    expect(paymentIds('abcdef')).toHaveLength(4);
+    for (const each of txids) expect(paymentIds(each)).toHaveLength(1);
+  });
+
+  test('an amount and a text at once, each order once', async () => {
+    await order(4, { reference: '12.50 off' });
+    expect(orderIds('12.50')).toEqual([4, 1]);
+  });
+
   test('the whole id, and within the filters of the list', () => {
     const { publicId } = shop.orderView.byAddressId(yen.id) ?? { publicId: '' };
     expect(orderIds(publicId)).toEqual([2]);
@@ -139,6 +176,7 @@ describe('orders are found by', () => {
     expect(orderIds(both, { linkId: 1 })).toEqual([]);
     expect(orderIds(both, { status: 'open' })).toEqual([3]);
     expect(orderIds(both, { createdAfter: now + 2 })).toEqual([3]);
+    expect(orderIds(both, { createdAfter: now + 3 })).toEqual([3]);
     expect(orderIds(both, { createdBefore: now + 3 })).toEqual([1]);
   });
 });
@@ -151,6 +189,10 @@ test('payments are found by all that finds their order, and by their own', async
   for (const text of [plain.address, plainTxid, '31000 sat', formatShort(plainTxid), '0.00031']) {
     expect([text, paymentIds(text)]).toEqual([text, [2]]);
   }
+  // An amount in a currency is none in satoshis.
+  shop.chain.pay([{ address: plain.address, valueSat: 1_250 }]);
+  await shop.observe(plain);
+  expect([paymentIds('12.50 EUR'), paymentIds('1250 sat')]).toEqual([[1], [3]]);
   for (const text of ['bert', '30999 sat', 'ff'.repeat(32), satoshis.address]) {
     expect([text, paymentIds(text)]).toEqual([text, []]);
   }
@@ -163,12 +205,14 @@ test('payments are found by all that finds their order, and by their own', async
 });
 
 describe('many orders', () => {
-  /** Orders 4 to 1203, each with a text and a payment. */
-  const many = (text: string) =>
+  const place = { beforeId: undefined, limit: 9 };
+
+  /** Orders from 4 on, each with a text and a payment. */
+  const many = (text: string, last = 1_203) =>
     shop.write(() => {
       const { $client } = shop.database.orm;
       $client.exec(`create temp table n as
-        with recursive n(i) as (select 4 union all select i + 1 from n where i < 1203) select i from n;
+        with recursive n(i) as (select 4 union all select i + 1 from n where i < ${last}) select i from n;
         insert into addresses (id, wallet_id, branch, derivation_index, address, script, scripthash,
           origin, store_id) select i + 9000, 1, 0, i + 9000, 'made-' || i, x'00', 'h' || i, 'issued', 1
           from n;
@@ -206,10 +250,22 @@ describe('many orders', () => {
 
   test('with the trigrams of a text, but without the text, are compared up to a limit', async () => {
     await many('abcdef xyzabc ');
-    expect(shop.saleSearch.orders('xyzdef', {}, { beforeId: undefined, limit: 9 })).toEqual({
+    expect(shop.saleSearch.orders('xyzdef', {}, place)).toEqual({
       rows: [],
       goesOnAt: undefined,
     });
+    expect(shop.saleSearch.payments('xyzdef').isCut).toBe(false);
+  });
+
+  test('with the trigrams of a text are compared up to a limit, and the next page goes on', async () => {
+    await many('abcdef xyzabc ', 6_003);
+    const { rows, goesOnAt } = shop.saleSearch.orders('xyzdef', {}, place);
+    expect([rows, goesOnAt]).toEqual([[], 6_003 - maxRowsRead + 1]);
+    expect(shop.saleSearch.payments('xyzdef')).toEqual({ ids: [], isCut: true });
+    // The last characters of a text narrow it, too.
+    expect(shop.saleSearch.payments('abcdefq').isCut).toBe(false);
+    const next = shop.saleSearch.orders('xyzdef', {}, { beforeId: goesOnAt, limit: 9 });
+    expect(next).toEqual({ rows: [], goesOnAt: undefined });
   });
 });
 
