@@ -8,6 +8,7 @@ import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
 import { type PayerInput, parsePayerInput } from '../../src/domain/order/payer-input.ts';
 import { scanGap, unpaidLimitOf } from '../../src/domain/store/allocation.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
+import { nextTurn } from '../../src/lib/next-turn.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop } from '../support/ledger.ts';
 import { now } from '../support/store.ts';
@@ -20,7 +21,7 @@ interface Stranger {
   readonly shop: Shop;
   readonly issued: string[];
   /** From a network of its own each time, or from a given one. */
-  order(amount?: string, network?: string): Promise<string>;
+  order(amount?: string, network?: string, formKey?: string): Promise<string>;
 }
 
 /** Orders by a new link. An order answers its status, or why it was refused. */
@@ -56,9 +57,9 @@ async function openLink(
     onIssued: ({ address }) => void issued.push(address),
     ...changes,
   };
-  async function order(amount?: string, network = nextClient()): Promise<string> {
+  async function order(amount?: string, network = nextClient(), formKey?: string): Promise<string> {
     const { input } = parsePayerInput(link, { amount });
-    const form = { ...(input as PayerInput), language: 'de', network };
+    const form = { ...(input as PayerInput), language: 'de', network, formKey };
     try {
       return (await orderByLink(options, link, form)).status;
     } catch (error) {
@@ -96,6 +97,17 @@ describe('an order by a link', () => {
     expect([issued, shop.orderView.list({ limit: 2 })]).toEqual([[], []]);
   });
 
+  test('waits for its Lightning invoice', async () => {
+    const asked: number[] = [];
+    const ensureInvoice: LinkOrderOptions['ensureInvoice'] = async ({ id }) => {
+      await nextTurn();
+      asked.push(id);
+    };
+    const { order } = await openLink({ amount_sat: 5_000 }, { ensureInvoice });
+    await order();
+    expect(asked).toEqual([1]);
+  });
+
   test('is refused while no address may be issued, and while there is no fresh price', async () => {
     const refuse = () => {
       throw new PaygateError('unavailable', 'not now');
@@ -109,6 +121,15 @@ describe('an order by a link', () => {
     expect(await stale.order('10')).toBe('no-price');
     expect([...displaced.issued, ...stale.issued]).toEqual([]);
   });
+});
+
+test('a form that is sent twice at once makes one order, with one quote', async () => {
+  const { shop, issued, order } = await openLink({ currency: 'EUR', amount: '10.00' });
+  const sent = ['one', 'one', 'two'].map((formKey) => order(undefined, '192.0.2.1', formKey));
+  expect(await Promise.all(sent)).toEqual(['open', 'open', 'open']);
+  const rows = shop.orderView.list({ limit: 9 });
+  expect(rows.map((row) => shop.orderView.record(row).quotes.length)).toEqual([1, 1]);
+  expect(issued).toHaveLength(2);
 });
 
 test('50 orders at once never widen the gap, and the shop goes on', async () => {

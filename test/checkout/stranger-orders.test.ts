@@ -162,6 +162,13 @@ describe('S-165 a browser that comes back to a link', () => {
     await link.app.world.advance(2 * minuteMs);
     await payer.submit({ amount: '5.00' });
     expect(await link.orders()).toEqual(before);
+    // Then no price is needed.
+    link.app.market.rates = undefined;
+    await link.app.world.advance(5 * minuteMs);
+    expect((await payer.submit({ amount: '5' })).status).toBe(303);
+    expect((await payer.submit({ amount: '6' })).status).toBe(503);
+    await link.change({ active: false });
+    expect((await payer.send('amount=6')).status).toBe(410);
   });
 
   test('gets a new quote, and a new end after its order expired', async () => {

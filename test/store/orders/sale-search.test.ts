@@ -160,6 +160,16 @@ describe('orders are found by', () => {
     for (const each of txids) expect(paymentIds(each)).toHaveLength(1);
   });
 
+  test('no address, and no payment to it, that was not given out', async () => {
+    await shop.write(() => {
+      const { $client } = shop.database.orm;
+      $client.prepare("update addresses set origin = 'foreign' where id = ?").run(plain.id);
+    });
+    for (const text of [plain.address, plainTxid, plainTxid.slice(0, 9)]) {
+      expect([text, paymentIds(text)]).toEqual([text, []]);
+    }
+  });
+
   test('an amount and a text at once, each order once', async () => {
     await order(4, { reference: '12.50 off' });
     expect(orderIds('12.50')).toEqual([4, 1]);
