@@ -78,6 +78,16 @@ describe('a link with an amount', () => {
     expect((await link.submit()).status).toBe(303);
     expect((await link.orders())[0]).toMatchObject({ amount_sat: 30_000, currency: null });
   });
+
+  test('in satoshis has no discount of its store', async () => {
+    const link = await openLink({ amount_sat: 30_000 });
+    await link.app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { adjustBasisPoints: -500 })),
+    );
+    expect(textOf(await link.see())).toMatch(/^ Shop Poster 30,000 sat Pay with Bitcoin /);
+    await link.submit();
+    expect((await link.orders())[0]).toMatchObject({ amount_sat: 30_000, adjust_percent: 0 });
+  });
 });
 
 describe('a link without an amount', () => {

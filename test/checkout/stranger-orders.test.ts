@@ -171,6 +171,30 @@ describe('S-165 a browser that comes back to a link', () => {
     expect((await payer.send('amount=6')).status).toBe(410);
   });
 
+  test('changes the amount in satoshis, and a price whose discount makes the same due', async () => {
+    const tips = await openLink({ note: 'optional' });
+    const payer = tips.browser();
+    for (const amount of ['5000', '6000']) await payer.submit({ amount });
+    expect(await tips.orders()).toMatchObject([{ amount_sat: 6_000 }]);
+    await tips.change({ currency: 'EUR', adjust_percent: -5 });
+    const other = tips.browser();
+    const { to } = await other.submit({ amount: '10' });
+    await tips.change({ adjust_percent: 0 });
+    expect((await other.submit({ amount: '9.50' })).to).toBe(to);
+    expect((await tips.orders())[0]).toMatchObject({
+      ...{ amount: '9.50', adjust_percent: 0, amount_due: '9.50' },
+    });
+  });
+
+  test('has its own order by the key of its form, also if another link has that key', async () => {
+    const link = await openLink(open, behindProxy);
+    const other = await link.app.post('/links', { title: 'Tips', ...open });
+    const send = (id: string) => link.browser().visitor.post(`/l/${id}`, 'key=k&amount=5');
+    const { to } = await send(link.id);
+    expect((await send(other.body.id)).to).not.toBe(to);
+    expect((await send(link.id)).to).toBe(to);
+  });
+
   test('gets a new quote, and a new end after its order expired', async () => {
     const link = await openLink(open);
     await link.app.withStore(({ catalog, database }) =>
