@@ -84,6 +84,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.goto(`${origin}/dashboard/orders`);
       expect(await page.getByRole('row').count()).toBe(3);
       await examine('the list');
+      // A phone folds the filters.
+      const filter = page.getByText('Filter', { exact: true });
+      if (await filter.isVisible()) await filter.click();
       await page.locator('select[name="state"]').selectOption('paid');
       if (!javaScriptEnabled) await page.getByRole('button', { name: 'Show' }).click();
       await page.waitForURL(/state=paid/);
