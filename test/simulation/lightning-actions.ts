@@ -126,15 +126,19 @@ const nodeAway: Action = async (run, random) => {
   return `nodeAway: for ${lasts} steps${paid}${late}`;
 };
 
+const late =
+  ({ world }: Run, ms: number): Fault =>
+  () =>
+    new Promise((resolve) => void world.after(ms, () => resolve(undefined)));
+
 const faults: Readonly<Record<string, (run: Run) => Fault>> = {
   hang: () => () => 'hang',
   reset: () => () => 'reset',
   fail: () => () => ({ status: 500, body: '{"code":2,"message":"wallet is locked"}' }),
   nonsense: () => () => ({ body: '<html>' }),
-  slow: (run) => () =>
-    new Promise((resolve) => void run.world.after(1_500, () => resolve(undefined))),
-  tooSlow: (run) => () =>
-    new Promise((resolve) => void run.world.after(3_000, () => resolve(undefined))),
+  slow: (run) => late(run, 1_500),
+  slower: (run) => late(run, 3_000),
+  tooSlow: (run) => late(run, 12_000),
 };
 
 const nodeFault: Action = (run, random) => {

@@ -116,7 +116,7 @@ function isAs(run: Run, row: SettlementRow, want: Settlement): boolean {
 const isSteady = ({ steps }: Run): boolean =>
   !steps.some((each) => /^(jump|sleep|exhaust|setRate: no answer)/.test(each));
 
-/** A node and the file may have the times of different clocks, or of one that was set back. */
+/** The times of a node and of the file may be of different clocks, or of one that was set back. */
 const hasJumped = ({ steps }: Run): boolean => steps.some((each) => /^jump/.test(each));
 
 const isSeenAt = (
@@ -169,15 +169,11 @@ export function wrongInvoice(
     const { node: maker, invoice } = invoiceAt(run, lightning.invoice) ?? {};
     if (maker !== node) faults.push('its invoice is of another node');
     if (invoice?.state !== 'OPEN') faults.push(`its invoice is ${invoice?.state}`);
-  } else if (node && isPayable && endsAt - minPayMs > run.world.now() && !mayBeRefused(run)) {
+  } else if (node && isPayable && endsAt - minPayMs > run.world.now() && !hasJumped(run)) {
     faults.push('it has no invoice');
   }
   return faults.map((fault) => `${fault}: ${shown(order)}`);
 }
-
-/** A node makes invoices for its own time. One that is late five times is not asked again. */
-const mayBeRefused = ({ steps }: Run): boolean =>
-  steps.some((each) => /^jump|nodeFault: tooSlow/.test(each));
 
 /** Nodes report within a minute, and are asked again then. */
 const minPayMs = 300_000;

@@ -223,7 +223,7 @@ async function step(run: Run): Promise<void> {
 /** Often something happens to a node or an invoice as well. */
 async function lightningStep(run: Run): Promise<void> {
   const random = lightningRandom(run, run.step);
-  if (run.nodes.size === 0 || random.chance(0.5)) return;
+  if (run.nodes.size === 0 || random.chance(0.65)) return;
   const name = random.weighted(lightningWeights);
   const place = run.steps.push(`${name} …`) - 1;
   run.steps[place] = await lightningActions[name](run, random);
