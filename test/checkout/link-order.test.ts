@@ -123,6 +123,19 @@ describe('an order by a link', () => {
   });
 });
 
+test('a stranger who is refused costs no question for the price', async () => {
+  let asked = 0;
+  const rateCents = async () => {
+    asked += 1;
+    return 5_000_000;
+  };
+  const { order } = await openLink({ currency: 'EUR', amount: '10.00' }, { prices: { rateCents } });
+  for (let count = 0; count < 4; count += 1) await order(undefined, '192.0.2.99');
+  expect(asked).toBe(3);
+  for (let count = 3; count < linkGap; count += 1) await order();
+  expect([await order(), asked]).toEqual(['gap', linkGap]);
+});
+
 test('a form that is sent twice at once makes one order, with one quote', async () => {
   const { shop, issued, order } = await openLink({ currency: 'EUR', amount: '10.00' });
   const sent = ['one', 'one', 'two'].map((formKey) => order(undefined, '192.0.2.1', formKey));
