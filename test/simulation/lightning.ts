@@ -27,11 +27,11 @@ export interface SimulatedNode {
 export const lightningRandom = ({ seed }: Pick<Run, 'seed'>, step: number): Random =>
   createRandom(seed ^ 0x4c4e4400, step);
 
-/** Gives most shops a node. */
+/** Gives half of the shops a node. */
 export async function giveNode(run: Run, shop: Shop): Promise<void> {
   const { world, nodes } = run;
   const random = lightningRandom(run, -1 - nodes.size);
-  if (random.chance(0.25)) return;
+  if (random.chance(0.5)) return;
   // A node on the machine of paygate has its clock.
   const now = random.chance(0.5) ? () => world.now() : () => world.trueNow();
   const played = await startLnd({ now, signer: nodes.size + 1 });
