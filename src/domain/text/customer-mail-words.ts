@@ -29,14 +29,14 @@ export const customerMailWords: Readonly<Record<Language, CustomerMailWords>> = 
   },
   es: {
     seenTitle: (price, shop) => `Pago detectado: ${price} (${shop})`,
-    seen: (shop) => `Hemos detectado un pago de tu pedido en ${shop}. Todavía no es definitivo.`,
+    seen: (shop) => `Hemos detectado un pago de su pedido en ${shop}. Todavía no es definitivo.`,
     paidTitle: (price, shop) => `Pagado: ${price} (${shop})`,
-    paid: (shop) => `Tu pedido en ${shop} está pagado.`,
+    paid: (shop) => `Su pedido en ${shop} está pagado.`,
     arrivedByLightning: (shop) =>
-      `Ha llegado un pago por Lightning de tu pedido en ${shop}. El pedido aún no está pagado del todo.`,
-    paidByLightning: (shop) => `Tu pedido en ${shop} se ha pagado por Lightning.`,
-    page: 'La página de tu pedido muestra su estado.',
-    footer: 'Esta dirección se indicó con el pedido. Si no fuiste tú, ignora este correo.',
+      `Ha llegado un pago por Lightning de su pedido en ${shop}. El pedido aún no está pagado del todo.`,
+    paidByLightning: (shop) => `Su pedido en ${shop} se ha pagado por Lightning.`,
+    page: 'La página de su pedido muestra su estado.',
+    footer: 'Esta dirección se indicó con el pedido. Si no fue usted, ignore este correo.',
   },
   'pt-BR': {
     seenTitle: (price, shop) => `Pagamento detectado: ${price} (${shop})`,
@@ -79,27 +79,27 @@ export const customerMailWords: Readonly<Record<Language, CustomerMailWords>> = 
   it: {
     seenTitle: (price, shop) => `Pagamento rilevato: ${price} (${shop})`,
     seen: (shop) =>
-      `È stato rilevato un pagamento per il tuo ordine presso ${shop}. Non è ancora definitivo.`,
+      `È stato rilevato un pagamento per il Suo ordine presso ${shop}. Non è ancora definitivo.`,
     paidTitle: (price, shop) => `Pagato: ${price} (${shop})`,
-    paid: (shop) => `Il tuo ordine presso ${shop} è pagato.`,
+    paid: (shop) => `Il Suo ordine presso ${shop} è pagato.`,
     arrivedByLightning: (shop) =>
-      `È arrivato un pagamento Lightning per il tuo ordine presso ${shop}. L’ordine non è ancora pagato del tutto.`,
-    paidByLightning: (shop) => `Il tuo ordine presso ${shop} è stato pagato con Lightning.`,
-    page: 'La pagina del tuo ordine ne mostra lo stato.',
+      `È arrivato un pagamento Lightning per il Suo ordine presso ${shop}. L’ordine non è ancora pagato del tutto.`,
+    paidByLightning: (shop) => `Il Suo ordine presso ${shop} è stato pagato con Lightning.`,
+    page: 'La pagina del Suo ordine ne mostra lo stato.',
     footer:
-      'Questo indirizzo è stato indicato con l’ordine. Se non sei stato tu, ignora questa e-mail.',
+      'Questo indirizzo è stato indicato con l’ordine. Se non l’ha indicato Lei, ignori questa e-mail.',
   },
   nl: {
     seenTitle: (price, shop) => `Betaling gezien: ${price} (${shop})`,
     seen: (shop) =>
-      `Er is een betaling voor je bestelling bij ${shop} gezien. Die is nog niet definitief.`,
+      `Er is een betaling voor uw bestelling bij ${shop} gezien. Die is nog niet definitief.`,
     paidTitle: (price, shop) => `Betaald: ${price} (${shop})`,
-    paid: (shop) => `Je bestelling bij ${shop} is betaald.`,
+    paid: (shop) => `Uw bestelling bij ${shop} is betaald.`,
     arrivedByLightning: (shop) =>
-      `Er is een Lightning-betaling voor je bestelling bij ${shop} aangekomen. De bestelling is nog niet volledig betaald.`,
-    paidByLightning: (shop) => `Je bestelling bij ${shop} is met Lightning betaald.`,
-    page: 'De pagina van je bestelling toont de stand.',
-    footer: 'Dit adres is bij de bestelling opgegeven. Was jij dat niet, negeer dan deze e-mail.',
+      `Er is een Lightning-betaling voor uw bestelling bij ${shop} aangekomen. De bestelling is nog niet volledig betaald.`,
+    paidByLightning: (shop) => `Uw bestelling bij ${shop} is met Lightning betaald.`,
+    page: 'De pagina van uw bestelling toont de stand.',
+    footer: 'Dit adres is bij de bestelling opgegeven. Was u dat niet, negeer deze e-mail dan.',
   },
   cs: {
     seenTitle: (price, shop) => `Platba zaznamenána: ${price} (${shop})`,
@@ -114,15 +114,14 @@ export const customerMailWords: Readonly<Record<Language, CustomerMailWords>> = 
   },
   pl: {
     seenTitle: (price, shop) => `Płatność zauważona: ${price} (${shop})`,
-    seen: (shop) =>
-      `Zauważono płatność za Twoje zamówienie (${shop}). Nie jest jeszcze ostateczna.`,
+    seen: (shop) => `Zauważono płatność za zamówienie (${shop}). Nie jest jeszcze ostateczna.`,
     paidTitle: (price, shop) => `Zapłacono: ${price} (${shop})`,
-    paid: (shop) => `Twoje zamówienie (${shop}) jest opłacone.`,
+    paid: (shop) => `Zamówienie (${shop}) jest opłacone.`,
     arrivedByLightning: (shop) =>
-      `Dotarła płatność Lightning za Twoje zamówienie (${shop}). Zamówienie nie jest jeszcze w pełni opłacone.`,
-    paidByLightning: (shop) => `Twoje zamówienie (${shop}) zostało opłacone przez Lightning.`,
+      `Dotarła płatność Lightning za zamówienie (${shop}). Zamówienie nie jest jeszcze w pełni opłacone.`,
+    paidByLightning: (shop) => `Zamówienie (${shop}) zostało opłacone przez Lightning.`,
     page: 'Strona zamówienia pokazuje jego stan.',
-    footer: 'Ten adres podano przy zamówieniu. Jeśli to nie Ty, zignoruj tę wiadomość.',
+    footer: 'Ten adres podano przy zamówieniu. Jeśli to pomyłka, proszę zignorować tę wiadomość.',
   },
   ja: {
     seenTitle: (price, shop) => `お支払いを検出しました：${price}（${shop}）`,
