@@ -65,7 +65,7 @@ describe('the file', () => {
     const { database, wallets, mark } = await findings(records);
     expect(database).toMatchObject({
       state: 'warn',
-      text: expect.stringContaining('0 stores, 0 MiB, 0 MiB of WAL; add a store with'),
+      text: expect.stringContaining('0 stores, 1 MiB, 0 MiB of WAL; add a store with'),
     });
     expect(wallets).toEqual({ state: 'skip', text: 'there is no wallet yet' });
     const text = 'the mark file belongs to this database and agrees with its counters';
