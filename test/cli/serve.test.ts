@@ -224,6 +224,15 @@ test.each([
   expect(printed).not.toContain('{"level"');
 });
 
+test('without a store it says how to add one, and asks no merchant for a Callback URL', async () => {
+  const child = serve(await emptyFile(), nowhere);
+  const lines: string[] = [];
+  while (!lines.at(-1)?.includes('another terminal')) lines.push((await child.line()) ?? '');
+  while (!lines.at(-1)?.startsWith('--way')) lines.push((await child.line()) ?? '');
+  expect(lines.join('\n')).toMatch(/ store add .*--xpub zpub… --way links\n/);
+  expect(lines.join('\n')).not.toMatch(/callback/i);
+});
+
 test('each link that it prints is answered', async () => {
   const child = serve(await emptyFile(), nowhere);
   const links: string[] = [];

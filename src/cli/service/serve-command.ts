@@ -46,11 +46,9 @@ ${link === undefined ? '' : linkText(link, commandLine('admin link', target))}`;
   if (app.health().wallets.total > 0) return up;
   return `${up}There is no store yet. Add one in the dashboard, or in another terminal with the xpub of your wallet:
 
-  ${commandLine('store add', { db })} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
+  ${commandLine('store add', { db })} --name "My shop" --xpub zpub… --way links
 
-It prints the API key with which your shop requests addresses:
-
-  curl -H "Authorization: Bearer $KEY" ${base}/api/new_address
+--way plugin is for a shop with a plugin, --way program for your own program. It says what comes next.
 
 `;
 }
